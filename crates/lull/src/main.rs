@@ -1,0 +1,2 @@
+//! lull
+fn main() {}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Observes block requests per device: who has what in service, since when, and
+ * how long foreground requests take with and without background in service.
+ *
+ *   block_bio_queue    in the submitter: tags bios whose class the request itself will not show
+ *   block_rq_insert    the request waits in an elevator        (arrival)
+ *   block_rq_issue     the request goes to the device          (arrival, with scheduler `none`)
+ *   block_rq_merge     the request became part of another one  (gone without completion)
+ *   block_rq_complete  the device is done with it
+ *
+ * The class is that of the first bio: ioprio class idle (the kernel derives it
+ * from SCHED_IDLE too) is background, asynchronous writes are neutral (the
+ * flusher's, nobody waits for them), the rest is foreground. With --protect
+ * only tagged bios are foreground.
+ *
+ * A program that would re-enter itself on a CPU is skipped by the kernel, so
+ * any event can be missed. Every request in service therefore has an entry
+ * keyed by its address: when the address comes back while its entry still
+ * stands, the end was missed and the counts are mended.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "lull_policy.h"
+
+#define IOPRIO_CLASS_SHIFT 13
+#define IOPRIO_CLASS_IDLE 3
+#define REQ_OP_MASK 0xff
+#define REQ_OP_WRITE 1
+#define MINOR_BITS 20
+#define MAX_IN_SERVICE 16384
+#define PARENTS 8
+
+/* The few kernel structures that are read, by name; CO-RE finds the offsets. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+enum req_flag_bits {
+	__REQ_SYNC = 11,
+};
+struct gendisk {
+	int major;
+	int first_minor;
+};
+struct request_queue {
+	struct gendisk *disk;
+};
+struct block_device {
+	struct gendisk *bd_disk;
+};
+struct bio {
+	struct block_device *bi_bdev;
+	unsigned short bi_ioprio;
+};
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	struct bio *bio;
+};
+struct task_group {
+	int idle;
+};
+struct task_struct {
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_group *sched_task_group;
+};
+#pragma clang attribute pop
+
+struct entry {
+	__u64 arrived_ns;
+	__u32 slot;
+	__u8 class;
+	__u8 loaded; /* background was in service on arrival */
+	__u8 issued; /* seen on its way to the device */
+	__u8 unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, LULL_MAX_DEVICES);
+	__type(key, __u32);
+	__type(value, struct lull_device);
+} devices SEC(".maps");
+
+/* Device number to slot in `devices`. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LULL_MAX_DEVICES);
+	__type(key, __u32);
+	__type(value, __u32);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_IN_SERVICE);
+	__type(key, __u64);
+	__type(value, struct entry);
+} in_service SEC(".maps");
+
+/* Bios whose class was found in the submitter's context. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_IN_SERVICE);
+	__type(key, __u64);
+	__type(value, __u32);
+} tags SEC(".maps");
+
+/* --protect: process ids and cgroup v2 ids; a key's presence is all. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u64);
+	__type(value, __u32);
+} protected_ids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} wakes SEC(".maps");
+
+/* Set before loading. */
+const volatile __u32 protect = 0;      /* only what protected_ids names is foreground */
+const volatile __u32 task_groups = 0;  /* sched_task_group->idle exists here */
+
+static __always_inline struct lull_device *device_of(struct gendisk *disk, __u32 *slot)
+{
+	__u32 dev, *found;
+
+	if (!disk)
+		return NULL;
+	dev = (__u32)disk->major << MINOR_BITS | (__u32)disk->first_minor;
+	found = bpf_map_lookup_elem(&slots, &dev);
+	if (!found)
+		return NULL;
+	*slot = *found;
+	return bpf_map_lookup_elem(&devices, slot);
+}
+
+static __always_inline void wake(struct lull_device *device, __u32 reason)
+{
+	if (!(device->wake & reason))
+		return;
+	if (__sync_fetch_and_and(&device->wake, ~reason) & reason)
+		bpf_ringbuf_output(&wakes, &reason, sizeof(reason), BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void count_latency(struct lull_histogram *histogram, __u64 span_ns)
+{
+	__u32 bucket = lull_bucket_of(span_ns);
+
+	if (bucket >= LULL_BUCKETS)
+		return;
+	__sync_fetch_and_add(&histogram->buckets[bucket], 1);
+	__sync_fetch_and_add(&histogram->sum_ns, span_ns);
+}
+
+static __always_inline void count_event(struct lull_device *device, __u32 state, __u32 event)
+{
+	__sync_fetch_and_add(&device->counters[state & 3][event & 3], 1);
+}
+
+static __always_inline void leave(struct lull_device *device, __u32 class)
+{
+	struct lull_class_view *view = &device->view[class & 1];
+
+	if ((long long)__sync_fetch_and_add(&view->in_service, -1ULL) <= 0)
+		__sync_fetch_and_add(&view->in_service, 1); /* its start was missed */
+}
+
+static __always_inline __u32 class_of(struct request *rq)
+{
+	struct bio *bio = rq->bio;
+	__u64 key = (__u64)(unsigned long)bio;
+	__u32 class = protect ? LULL_NEUTRAL : LULL_FOREGROUND;
+	__u32 flags = rq->cmd_flags;
+	__u32 sync = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_SYNC);
+	__u32 *tag = NULL;
+
+	if (bio && (bio->bi_ioprio >> IOPRIO_CLASS_SHIFT) == IOPRIO_CLASS_IDLE)
+		class = LULL_BACKGROUND;
+	else if ((flags & REQ_OP_MASK) == REQ_OP_WRITE && !(flags & sync))
+		class = LULL_NEUTRAL;
+	if (protect || task_groups)
+		tag = bpf_map_lookup_elem(&tags, &key);
+	if (tag) {
+		class = *tag;
+		bpf_map_delete_elem(&tags, &key);
+	}
+	return class;
+}
+
+static __always_inline void arrive(struct request *rq)
+{
+	struct lull_class_view *view;
+	struct lull_device *device;
+	struct entry entry = {};
+	__u64 key = (__u64)(unsigned long)rq;
+	__u64 now, gap_start;
+	enum lull_state state;
+	struct entry *old;
+	__u32 class;
+
+	device = device_of(rq->q->disk, &entry.slot);
+	if (!device)
+		return;
+	class = class_of(rq);
+	old = bpf_map_lookup_elem(&in_service, &key);
+	if (old) {
+		leave(device, old->class);
+		__sync_fetch_and_add(&device->healed, 1);
+		bpf_map_delete_elem(&in_service, &key);
+	}
+	if (class == LULL_NEUTRAL) {
+		__sync_fetch_and_add(&device->neutral, 1);
+		return;
+	}
+	now = bpf_ktime_get_ns();
+	entry.arrived_ns = now;
+	entry.class = class;
+	entry.loaded = (long long)device->view[LULL_BACKGROUND].in_service > 0;
+	if (bpf_map_update_elem(&in_service, &key, &entry, BPF_ANY))
+		return;
+	state = lull_derive_state(&device->view[LULL_FOREGROUND], &device->view[LULL_BACKGROUND],
+				  device->interval_ns, device->flags, now);
+	count_event(device, state, class == LULL_FOREGROUND ? LULL_ON_FOREGROUND : LULL_ON_BACKGROUND);
+	view = &device->view[class & 1];
+	if (class == LULL_FOREGROUND) {
+		gap_start = view->last_end_ns;
+		if (state != LULL_F && gap_start && now > gap_start) {
+			count_latency(&device->gaps, now - gap_start);
+			if (state != LULL_P)
+				count_event(device, LULL_P, LULL_ON_TIMEOUT);
+		}
+	} else if (state == LULL_F || state == LULL_P) {
+		__sync_fetch_and_add(&device->leaks, 1);
+		wake(device, LULL_WAKE_LEAK);
+	}
+	__sync_fetch_and_add(&view->started, 1);
+	__sync_fetch_and_add(&view->bytes, rq->__data_len);
+	__sync_fetch_and_add(&view->in_service, 1);
+	view->last_start_ns = now;
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(lull_rq_insert, struct request *rq)
+{
+	arrive(rq);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(lull_rq_issue, struct request *rq)
+{
+	__u64 key = (__u64)(unsigned long)rq;
+	struct entry *entry = bpf_map_lookup_elem(&in_service, &key);
+	struct lull_device *device;
+	__u32 slot;
+
+	/*
+	 * An entry from the elevator's insert is this very request if it is still
+	 * of this device and young; one that was inserted long ago and never seen
+	 * again is told apart by `arrive` on the next insert.
+	 */
+	if (entry) {
+		device = device_of(rq->q->disk, &slot);
+		if (device && slot == entry->slot && !entry->issued) {
+			entry->issued = 1;
+			return 0;
+		}
+	}
+	arrive(rq);
+	entry = bpf_map_lookup_elem(&in_service, &key);
+	if (entry)
+		entry->issued = 1;
+	return 0;
+}
+
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(lull_rq_merge, struct request *rq)
+{
+	__u64 key = (__u64)(unsigned long)rq;
+	struct entry *entry = bpf_map_lookup_elem(&in_service, &key);
+	struct lull_device *device;
+	__u32 slot;
+
+	if (!entry)
+		return 0;
+	slot = entry->slot;
+	device = bpf_map_lookup_elem(&devices, &slot);
+	if (device)
+		leave(device, entry->class);
+	bpf_map_delete_elem(&in_service, &key);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_bytes)
+{
+	__u64 key = (__u64)(unsigned long)rq;
+	struct entry *found = bpf_map_lookup_elem(&in_service, &key);
+	struct lull_class_view *view;
+	struct lull_device *device;
+	struct entry entry;
+	__u64 now, span;
+
+	/* A partial completion leaves the rest in service. */
+	if (!found || nr_bytes < rq->__data_len)
+		return 0;
+	entry = *found;
+	bpf_map_delete_elem(&in_service, &key);
+	device = bpf_map_lookup_elem(&devices, &entry.slot);
+	if (!device)
+		return 0;
+	now = bpf_ktime_get_ns();
+	span = now - entry.arrived_ns;
+	view = &device->view[entry.class & 1];
+	leave(device, entry.class);
+	__sync_fetch_and_add(&view->ended, 1);
+	view->last_end_ns = now;
+	if (entry.class == LULL_BACKGROUND)
+		count_latency(&device->service, span);
+	else if (entry.loaded)
+		count_latency(&device->loaded, span);
+	else
+		count_latency(&device->quiet, span);
+	if ((long long)view->in_service <= 0)
+		count_event(device, entry.class == LULL_FOREGROUND ? LULL_F : LULL_B, LULL_ON_EMPTY);
+	if (entry.class == LULL_BACKGROUND)
+		wake(device, LULL_WAKE_BG_END);
+	else if ((long long)view->in_service <= 0)
+		wake(device, LULL_WAKE_FG_END);
+	return 0;
+}
+
+/* Whether the current task, or one of its parents, or its cgroup is under --protect. */
+static __always_inline int is_protected(struct task_struct *task)
+{
+	__u64 key;
+
+	for (int i = 0; i < PARENTS; i++) {
+		key = (__u32)task->tgid;
+		if (key <= 1)
+			break;
+		if (bpf_map_lookup_elem(&protected_ids, &key))
+			return 1;
+		task = task->real_parent;
+	}
+	for (int level = 0; level < PARENTS; level++) {
+		key = bpf_get_current_ancestor_cgroup_id(level);
+		if (!key)
+			break;
+		key |= 1ULL << 63; /* apart from process ids */
+		if (bpf_map_lookup_elem(&protected_ids, &key))
+			return 1;
+	}
+	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(lull_bio_queue, struct bio *bio)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u64 key = (__u64)(unsigned long)bio;
+	struct task_group *group;
+	__u32 tag = LULL_NEUTRAL;
+	__u32 slot;
+
+	if (!device_of(bio->bi_bdev->bd_disk, &slot))
+		return 0;
+	if (protect && is_protected(task)) {
+		tag = LULL_FOREGROUND;
+	} else if (task_groups) {
+		group = task->sched_task_group;
+		if (group && group->idle > 0)
+			tag = LULL_BACKGROUND;
+	}
+	if (tag != LULL_NEUTRAL)
+		bpf_map_update_elem(&tags, &key, &tag, BPF_ANY);
+	else
+		bpf_map_delete_elem(&tags, &key);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

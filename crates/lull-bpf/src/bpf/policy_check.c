@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
+/* lull_policy.h, compiled natively, for the test that compares it with lull-core. */
+#include "lull_policy.h"
+
+lull_u32 lull_check_bucket_of(lull_u64 value)
+{
+	return lull_bucket_of(value);
+}
+
+lull_u32 lull_check_derive_state(const struct lull_class_view *fg, const struct lull_class_view *bg,
+				 lull_u64 interval_ns, lull_u32 flags, lull_u64 now)
+{
+	return (lull_u32)lull_derive_state(fg, bg, interval_ns, flags, now);
+}

@@ -1,0 +1,127 @@
+//! The Rust mirror of `bpf/lull_record.h`: one record per observed device, in memory mapped from the kernel.
+//!
+//! Every field is an atomic, read relaxed: each is one machine word that the kernel programs write alone, and a
+//! decision made on a reading a few nanoseconds old is as good as any. The layout is asserted here at compile time
+//! against the same sums as in the header.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use lull_core::{ClassView, Histogram, Nanos, Observation, histogram::BUCKETS};
+
+/// Devices that can be observed at once.
+pub const MAX_DEVICES: usize = 16;
+/// `interval_ns` for an interval that never ends.
+pub const INFINITE_NS: u64 = u64::MAX;
+/// `flags`: the interval starts with the foreground request, not with its completion.
+pub const START_ON_REQUEST: u32 = 1;
+/// `flags`: variant with B on b to P.
+pub const PAUSE_AFTER_BACKGROUND: u32 = 2;
+/// `flags`: variant with B on i to P.
+pub const PAUSE_AFTER_BACKGROUND_IDLE: u32 = 4;
+/// `wake`: when the last foreground request in service ends.
+pub const WAKE_FOREGROUND_END: u32 = 1;
+/// `wake`: when a background request ends.
+pub const WAKE_BACKGROUND_END: u32 = 2;
+/// `wake`: when a background request starts in F or P.
+pub const WAKE_LEAK: u32 = 4;
+
+/// `struct lull_class_view`.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct RawView {
+    started: AtomicU64,
+    ended: AtomicU64,
+    last_start_ns: AtomicU64,
+    last_end_ns: AtomicU64,
+    bytes: AtomicU64,
+    in_service: AtomicU64,
+}
+
+/// `struct lull_histogram`.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct RawHistogram {
+    buckets: [AtomicU64; BUCKETS],
+    sum_ns: AtomicU64,
+}
+
+/// `struct lull_device`.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct RawDevice {
+    pub(crate) interval_ns: AtomicU64,
+    pub(crate) flags: AtomicU32,
+    pub(crate) wake: AtomicU32,
+    pub(crate) view: [RawView; 2],
+    pub(crate) counters: [[AtomicU64; 4]; 4],
+    pub(crate) leaks: AtomicU64,
+    pub(crate) neutral: AtomicU64,
+    pub(crate) healed: AtomicU64,
+    pub(crate) quiet: RawHistogram,
+    pub(crate) loaded: RawHistogram,
+    pub(crate) gaps: RawHistogram,
+    pub(crate) service: RawHistogram,
+}
+
+const _: () = {
+    assert!(size_of::<RawView>() == 48);
+    assert!(size_of::<RawHistogram>() == 8 * (BUCKETS + 1));
+    assert!(size_of::<RawDevice>() == 16 + 2 * 48 + 8 * 16 + 24 + 4 * 8 * (BUCKETS + 1));
+    assert!(std::mem::offset_of!(RawDevice, view) == 16);
+    assert!(std::mem::offset_of!(RawDevice, counters) == 112);
+    assert!(std::mem::offset_of!(RawDevice, leaks) == 240);
+    assert!(std::mem::offset_of!(RawDevice, quiet) == 264);
+};
+
+impl RawView {
+    #[cfg(test)]
+    pub(crate) fn of(view: &ClassView) -> Self {
+        Self {
+            started: view.started.into(),
+            ended: view.ended.into(),
+            last_start_ns: view.last_start.0.into(),
+            last_end_ns: view.last_end.0.into(),
+            bytes: 0.into(),
+            in_service: u64::from(view.in_service).into(),
+        }
+    }
+
+    /// A copy; a count that a missed event drove below zero reads as zero.
+    pub(crate) fn read(&self) -> ClassView {
+        let in_service = self.in_service.load(Ordering::Relaxed).cast_signed().max(0);
+        ClassView {
+            in_service: u32::try_from(in_service).unwrap_or(u32::MAX),
+            started: self.started.load(Ordering::Relaxed),
+            ended: self.ended.load(Ordering::Relaxed),
+            last_start: Nanos(self.last_start_ns.load(Ordering::Relaxed)),
+            last_end: Nanos(self.last_end_ns.load(Ordering::Relaxed)),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn forget_in_service(&self) {
+        self.in_service.store(0, Ordering::Relaxed);
+    }
+}
+
+impl RawHistogram {
+    pub(crate) fn read(&self) -> Histogram {
+        let mut copy = Histogram { sum_ns: self.sum_ns.load(Ordering::Relaxed), ..Histogram::default() };
+        for (to, from) in copy.buckets.iter_mut().zip(&self.buckets) {
+            *to = from.load(Ordering::Relaxed);
+        }
+        copy
+    }
+}
+
+impl RawDevice {
+    pub(crate) fn observation(&self) -> Observation {
+        Observation { foreground: self.view[0].read(), background: self.view[1].read() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! The shared C header, compiled natively, against the Rust originals.
+
+use super::{PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, RawView, START_ON_REQUEST};
+use lull_core::{
+    ClassView, Interval, Nanos, Observation, StartRule, State, Variant, derive_state,
+    histogram::bucket_of,
+};
+use proptest::prelude::*;
+
+unsafe extern "C" {
+    fn lull_check_bucket_of(value: u64) -> u32;
+    fn lull_check_derive_state(fg: *const RawView, bg: *const RawView, interval_ns: u64, flags: u32, now: u64) -> u32;
+}
+
+fn c_state(observation: &Observation, interval: Interval, flags: u32, now: Nanos) -> u32 {
+    let (fg, bg) = (RawView::of(&observation.foreground), RawView::of(&observation.background));
+    let interval_ns = match interval {
+        Interval::Finite(length) => length.0,
+        Interval::Infinite => super::INFINITE_NS,
+    };
+    // SAFETY: both views live through the call, which only reads them.
+    unsafe { lull_check_derive_state(&raw const fg, &raw const bg, interval_ns, flags, now.0) }
+}
+
+fn view() -> impl Strategy<Value = ClassView> {
+    (0_u32..3, 0_u64..300, 0_u64..300).prop_map(|(in_service, last_start, last_end)| ClassView {
+        in_service,
+        started: 5,
+        ended: 5 - u64::from(in_service),
+        last_start: Nanos(last_start),
+        last_end: Nanos(last_end),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn buckets_agree(value: u64, shift in 0_u32..64) {
+        let value = value >> shift;
+        // SAFETY: a pure function of an integer.
+        let c = unsafe { lull_check_bucket_of(value) };
+        prop_assert_eq!(c as usize, bucket_of(Nanos(value)));
+    }
+
+    #[test]
+    fn states_agree(
+        foreground in view(),
+        background in view(),
+        interval in prop_oneof![(0_u64..200).prop_map(|ns| Interval::Finite(Nanos(ns))), Just(Interval::Infinite)],
+        on_request: bool,
+        variant in 0_usize..4,
+        now in 0_u64..500,
+    ) {
+        let (name, variant_flags) = [
+            ("bb-bi", 0),
+            ("bb-bp", PAUSE_AFTER_BACKGROUND_IDLE),
+            ("bp-bi", PAUSE_AFTER_BACKGROUND),
+            ("bp-bp", PAUSE_AFTER_BACKGROUND | PAUSE_AFTER_BACKGROUND_IDLE),
+        ][variant];
+        let variant: Variant = name.parse().unwrap();
+        let (rule, rule_flag) =
+            if on_request { (StartRule::Request, START_ON_REQUEST) } else { (StartRule::Completion, 0) };
+        let observation = Observation { foreground, background };
+        let rust = derive_state(&observation, interval, variant, rule, Nanos(now));
+        let index = match rust { State::Idle => 0, State::Foreground => 1, State::Background => 2, State::Interval => 3 };
+        prop_assert_eq!(c_state(&observation, interval, variant_flags | rule_flag, Nanos(now)), index);
+    }
+}

@@ -1,0 +1,247 @@
+//! Loading the block observers and reading what they keep.
+//!
+//! [`BlockSensor`] owns the programs; they are detached when it goes, also by kill -9, since nothing is pinned.
+//! [`Device`] is a cheap handle to one device's record that any thread may read.
+
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder};
+use lull_core::{Histogram, Interval, Observation};
+use memmap2::{MmapOptions, MmapRaw};
+
+use crate::record::{INFINITE_NS, MAX_DEVICES, RawDevice};
+
+/// The compiled programs, aligned for the ELF reader.
+#[repr(C, align(8))]
+struct Aligned<T: ?Sized>(T);
+static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
+
+/// Bit that tells cgroup ids from process ids in `protected_ids`.
+const CGROUP_KEY: u64 = 1 << 63;
+
+/// Why the observers cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SensorError {
+    /// libbpf or the kernel refused a step.
+    #[error("BPF block observers: cannot {step}: {source}; lull falls back to /proc/diskstats")]
+    Bpf {
+        /// What was attempted.
+        step: &'static str,
+        /// The kernel's answer.
+        source: libbpf_rs::Error,
+    },
+    /// Mapping the records failed.
+    #[error("BPF block observers: cannot map the records: {0}; lull falls back to /proc/diskstats")]
+    Map(std::io::Error),
+    /// All slots are taken.
+    #[error("BPF block observers: {MAX_DEVICES} devices are observed already; name fewer with --disk")]
+    TooManyDevices,
+}
+
+fn step<T>(step: &'static str, result: libbpf_rs::Result<T>) -> Result<T, SensorError> {
+    result.map_err(|source| SensorError::Bpf { step, source })
+}
+
+/// What counts as foreground.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Protect {
+    /// Processes that are foreground, with all their descendants.
+    pub pids: Vec<u32>,
+    /// cgroup v2 ids (inode numbers) that are foreground, with all below them.
+    pub cgroup_ids: Vec<u64>,
+}
+
+impl Protect {
+    /// Nothing named: everything that is not background is foreground.
+    pub const fn is_everything(&self) -> bool {
+        self.pids.is_empty() && self.cgroup_ids.is_empty()
+    }
+}
+
+/// The loaded observers.
+pub struct BlockSensor {
+    object: Object,
+    _links: Vec<Link>,
+    records: Arc<MmapRaw>,
+    ring: RingBuffer<'static>,
+    watched: u32,
+}
+
+impl std::fmt::Debug for BlockSensor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BlockSensor").field("watched", &self.watched).finish_non_exhaustive()
+    }
+}
+
+impl BlockSensor {
+    /// Loads and attaches the programs. Needs CAP_BPF and CAP_PERFMON (or root) and kernel BTF.
+    ///
+    /// # Errors
+    /// When the kernel has no BTF, the rights are missing or a program is refused.
+    pub fn load(protect: &Protect) -> Result<Self, SensorError> {
+        libbpf_rs::set_print(None);
+        let mut builder = ObjectBuilder::default();
+        let mut open = step("read the programs", builder.open_memory(&PROGRAMS.0))?;
+        let task_groups = kernel_has_task_groups();
+        for mut map in open.maps_mut() {
+            if map.name().to_string_lossy().ends_with(".rodata")
+                && let Some(data) = map.initial_value_mut()
+            {
+                data[..4].copy_from_slice(&u32::from(!protect.is_everything()).to_ne_bytes());
+                data[4..8].copy_from_slice(&u32::from(task_groups).to_ne_bytes());
+            }
+        }
+        let object = step("load the programs", open.load())?;
+        for key in protect.pids.iter().map(|pid| u64::from(*pid)).chain(protect.cgroup_ids.iter().map(|id| id | CGROUP_KEY)) {
+            let map = map_of(&object, "protected_ids")?;
+            step("name what is protected", map.update(&key.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY))?;
+        }
+        let devices = map_of(&object, "devices")?;
+        let records = MmapOptions::new()
+            .len(MAX_DEVICES * size_of::<RawDevice>())
+            .map_raw(devices.as_fd().as_raw_fd())
+            .map_err(SensorError::Map)?;
+        let mut ring = RingBufferBuilder::new();
+        let wakes = map_of(&object, "wakes")?;
+        step("listen for wake-ups", ring.add(&wakes, |_| 0).map(|_| ()))?;
+        let ring = step("listen for wake-ups", ring.build())?;
+        let mut links = Vec::new();
+        for program in object.progs_mut() {
+            links.push(step("attach the programs", program.attach())?);
+        }
+        Ok(Self { object, _links: links, records: Arc::new(records), ring, watched: 0 })
+    }
+
+    /// Begins to observe the device with this number.
+    ///
+    /// # Errors
+    /// When all slots are taken.
+    pub fn watch(&mut self, major: u32, minor: u32) -> Result<Device, SensorError> {
+        let slot = self.watched;
+        if slot as usize >= MAX_DEVICES {
+            return Err(SensorError::TooManyDevices);
+        }
+        let dev = major << 20 | minor;
+        let map = map_of(&self.object, "slots")?;
+        step("watch a device", map.update(&dev.to_ne_bytes(), &slot.to_ne_bytes(), MapFlags::ANY))?;
+        self.watched += 1;
+        Ok(Device { records: Arc::clone(&self.records), slot: slot as usize })
+    }
+
+    /// A descriptor that polls readable when an awaited event has happened.
+    pub fn wake_fd(&self) -> RawFd {
+        self.ring.epoll_fd()
+    }
+
+    /// Takes all wake-ups that are there.
+    pub fn drain(&self) {
+        // A failed read only means that the next poll returns at once.
+        let _ = self.ring.consume();
+    }
+}
+
+/// A map of the loaded programs by name.
+fn map_of<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, SensorError> {
+    object.maps().find(|map| map.name() == name).ok_or_else(|| SensorError::Bpf {
+        step: "find a map of the programs",
+        source: std::io::Error::from(std::io::ErrorKind::NotFound).into(),
+    })
+}
+
+/// Whether the scheduler has task groups (`cpu.idle` needs them); the file exists exactly then.
+fn kernel_has_task_groups() -> bool {
+    std::path::Path::new("/proc/sys/kernel/sched_cfs_bandwidth_slice_us").exists()
+}
+
+/// One observed device. Cheap to clone; readable from any thread without a system call.
+#[derive(Clone, Debug)]
+pub struct Device {
+    records: Arc<MmapRaw>,
+    slot: usize,
+}
+
+/// What is only read now and then, for control and reports. Everything is cumulative.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceReport {
+    /// Latency of foreground requests that found no background in service.
+    pub quiet: Histogram,
+    /// Latency of foreground requests that did.
+    pub loaded: Histogram,
+    /// Spans without foreground in service.
+    pub gaps: Histogram,
+    /// Background service times.
+    pub service: Histogram,
+    /// State × event counts (I-7), in the order I F B P × f b t i.
+    pub counters: [[u64; 4]; 4],
+    /// Background requests that started in F or P.
+    pub leaks: u64,
+    /// Requests of neither class.
+    pub neutral: u64,
+    /// Requests whose end was missed and whose count was mended.
+    pub healed: u64,
+    /// Bytes asked for by the foreground.
+    pub foreground_bytes: u64,
+    /// Bytes asked for by the background.
+    pub background_bytes: u64,
+}
+
+impl Device {
+    fn raw(&self) -> &RawDevice {
+        // SAFETY: the mapping holds MAX_DEVICES records and slot is below that; all fields are atomics, so that the
+        // kernel may write while we read; the mapping lives as long as the Arc.
+        unsafe { &*self.records.as_mut_ptr().cast::<RawDevice>().add(self.slot) }
+    }
+
+    /// Both classes now.
+    pub fn observation(&self) -> Observation {
+        self.raw().observation()
+    }
+
+    /// Background requests that started in F or P, so far.
+    pub fn leaks(&self) -> u64 {
+        self.raw().leaks.load(Ordering::Relaxed)
+    }
+
+    /// Tells the kernel side what it counts against: the interval and the `flags` of the record.
+    pub fn set_policy(&self, interval: Interval, flags: u32) {
+        let interval_ns = match interval {
+            Interval::Finite(length) => length.0,
+            Interval::Infinite => INFINITE_NS,
+        };
+        self.raw().interval_ns.store(interval_ns, Ordering::Relaxed);
+        self.raw().flags.store(flags, Ordering::Relaxed);
+    }
+
+    /// Asks for one wake-up at the next of these events (`WAKE_*`). Read the state again afterwards: the event may
+    /// have come just before.
+    pub fn ask_wake(&self, reasons: u32) {
+        self.raw().wake.fetch_or(reasons, Ordering::SeqCst);
+    }
+
+    /// Everything that is kept.
+    pub fn report(&self) -> DeviceReport {
+        let raw = self.raw();
+        DeviceReport {
+            quiet: raw.quiet.read(),
+            loaded: raw.loaded.read(),
+            gaps: raw.gaps.read(),
+            service: raw.service.read(),
+            counters: std::array::from_fn(|s| std::array::from_fn(|e| raw.counters[s][e].load(Ordering::Relaxed))),
+            leaks: self.leaks(),
+            neutral: raw.neutral.load(Ordering::Relaxed),
+            healed: raw.healed.load(Ordering::Relaxed),
+            foreground_bytes: raw.view[0].bytes(),
+            background_bytes: raw.view[1].bytes(),
+        }
+    }
+
+    /// Forgets what is in service in both classes. For a count that has not moved for far longer than any request
+    /// takes: an end was missed and the address has not come back.
+    pub fn forget_in_service(&self) {
+        let raw = self.raw();
+        raw.view.iter().for_each(crate::record::RawView::forget_in_service);
+        raw.healed.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -68,7 +68,12 @@ impl Histogram {
     }
 
     /// The middle of the bucket that holds the value of rank `fraction` (0 to 1); `None` when empty.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rank within the count")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a rank within the count"
+    )]
     pub fn quantile(&self, fraction: f64) -> Option<Nanos> {
         let count = self.count();
         if count == 0 {

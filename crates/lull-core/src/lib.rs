@@ -10,12 +10,29 @@
 //! | [`time`] | [`Nanos`] and [`Interval`], parsed and printed with units |
 //! | [`view`] | what a sensor knows of one resource: [`ClassView`] per class, [`Observation`] of both |
 //! | [`histogram`] | log-linear buckets shared with the kernel programs |
+//! | [`share`] | a part of a whole, in percent |
+//! | [`machine`] | the states I, F, B, P and the events between them |
+//! | [`derive`] | the state as a function of a view and the time |
+//! | [`setting`] | the parameters of one resource at one moment |
+//! | [`resource`] | one resource: machine, waiting background requests, bound on those in service |
 #![forbid(unsafe_code)]
 
+pub mod derive;
 pub mod histogram;
+pub mod machine;
+pub mod resource;
+pub mod setting;
+pub mod share;
 pub mod time;
 pub mod view;
 
+pub use derive::derive_state;
 pub use histogram::Histogram;
+pub use machine::{
+    AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
+};
+pub use resource::{Input, Resource, Ticket, Wake};
+pub use setting::{Opening, Setting};
+pub use share::{Loss, Share};
 pub use time::{Interval, Nanos};
 pub use view::{ClassView, Observation};

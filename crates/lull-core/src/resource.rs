@@ -1,0 +1,350 @@
+//! One resource: its state, the background requests that wait for it and the bound on those in service.
+//!
+//! Problem: a supervisor holds background requests before the device and must let each go at the first moment the
+//! machine allows, without being told of every foreground request: that would cost more than the background does.
+//!
+//! Approach: it reads cumulative views ([`Observation`]) whenever it has a decision to make. The state is a
+//! function of the latest view, of what was granted since, and of the time (see [`derive`](crate::derive)), so that
+//! it does not matter how many events passed between two readings. Timers are not kept: [`Resource::wake`] says
+//! what to wait for.
+//!
+//! ```text
+//!  Arrive ──▶ waiting ──(state I or B, and room under the bound)──▶ granted ──(seen in the device)──▶ in the view
+//!                │                                                    │
+//!            Withdraw                           Returned, or older than `settle`: a page-cache hit
+//! ```
+//!
+//! In service = in the view + granted. A granted request is not in the view yet; each start that the view counts
+//! after the grant is taken for the oldest one. So a burst of grants cannot exceed the bound while the sensor lags,
+//! and page-cache hits hold a place for `settle` at most.
+//!
+//! Interval after background (variants `bp-*`, `*-bp`): a request that ends while another waits is event b in B;
+//! one that leaves the resource without any in service or waiting is event i. Both start the interval at the end
+//! seen by the device. On a device that serves several at once, B on b holds what is not yet in service.
+//!
+//! Edge cases. A view whose counts went back is from a restarted sensor: it replaces the old one, but the times of
+//! the last foreground request are kept, or the restart would end an interval. A clock that steps back takes all
+//! remembered times with it, and a time in a view that lies in the future counts as the time of its first reading,
+//! so that no interval is longer than set. What the view says of requests in service is always believed: sensors
+//! miss events and heal.
+//!
+//! Counters (I-7) are exact when each event is observed. Foreground requests that came and went between two
+//! readings count as one burst: the first in the state it found, the others as F\[f\].
+//!
+//! Source: Eggert & Touch, sections 2, 3 and appendix A; requirements I-1 to I-7.
+
+mod check;
+mod grants;
+mod track;
+
+use std::collections::VecDeque;
+
+use crate::derive::{foreground_from, runs};
+use crate::machine::{AfterBackground, AfterEmpty, Counters, Event, State, transition};
+use crate::setting::Setting;
+use crate::time::{Interval, Nanos};
+use crate::view::Observation;
+use grants::Grants;
+use track::Track;
+
+/// The name of one background request, chosen by the caller; no two that wait or are granted share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// What the resource is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// What the sensor shows now.
+    Observe(Observation),
+    /// A background request wants to start.
+    Arrive(Ticket),
+    /// The call of a started request is known to be over.
+    Returned(Ticket),
+    /// A request was killed while it waited.
+    Withdraw(Ticket),
+    /// Nothing but the time.
+    Tick,
+}
+
+/// What to wait for before the next step; nothing at all when no request waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wake {
+    /// At this instant at the latest.
+    pub at: Option<Nanos>,
+    /// When the foreground leaves the device.
+    pub foreground_end: bool,
+    /// When a background request leaves the device.
+    pub background_end: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    ticket: Ticket,
+    arrived: Nanos,
+}
+
+/// The policy of one resource.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    setting: Setting,
+    track: Track,
+    waiting: VecDeque<Waiting>,
+    grants: Grants,
+    /// Start of the latest interval that background service started; zero for none.
+    background_from: Nanos,
+    counters: Counters,
+    /// The state in which the next event is counted.
+    state: State,
+    /// The time of the latest step.
+    now: Nanos,
+}
+
+impl Resource {
+    /// A resource of which nothing was seen yet.
+    pub fn new(setting: Setting) -> Self {
+        Self {
+            setting,
+            track: Track::default(),
+            waiting: VecDeque::new(),
+            grants: Grants::default(),
+            background_from: Nanos::ZERO,
+            counters: Counters::default(),
+            state: State::Idle,
+            now: Nanos::ZERO,
+        }
+    }
+
+    /// Changes the parameters. Takes effect at once; a [`Input::Tick`] afterwards starts what may start now.
+    pub fn configure(&mut self, now: Nanos, setting: Setting) {
+        self.advance(now);
+        if setting.variant != self.setting.variant {
+            self.background_from = Nanos::ZERO;
+        }
+        self.setting = setting;
+        self.state = self.state(now);
+    }
+
+    /// The parameters in force.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// Takes `input` in and appends to `started` the requests that may start now, in the order of their arrival.
+    pub fn step(&mut self, now: Nanos, input: Input, started: &mut Vec<Ticket>) {
+        self.advance(now);
+        match input {
+            Input::Observe(observation) => self.observe(now, observation),
+            Input::Arrive(ticket) => {
+                if self.waiting.is_empty() && self.state == State::Interval {
+                    self.count(Event::Background, 1);
+                }
+                self.waiting.push_back(Waiting { ticket, arrived: now });
+            }
+            Input::Returned(ticket) | Input::Withdraw(ticket) => {
+                self.grants.retire(ticket);
+                self.waiting.retain(|waiting| waiting.ticket != ticket);
+            }
+            Input::Tick => {}
+        }
+        self.settle_empty(now);
+        self.admit(now, started);
+        self.state = self.state(now);
+        #[cfg(debug_assertions)]
+        self.check_invariants(now);
+    }
+
+    /// Whether a request that arrived now would start at once.
+    pub fn admits(&self, now: Nanos) -> bool {
+        self.places(now) as usize > self.waiting.len()
+    }
+
+    /// The state at `now`. An interval that has run out is over, with or without a step since.
+    pub fn state(&self, now: Nanos) -> State {
+        if self.track.view().foreground.in_service > 0 {
+            State::Foreground
+        } else if self.interval_from(now).into_iter().any(|from| runs(self.setting.interval, from, now)) {
+            State::Interval
+        } else if self.in_service(now) > 0 {
+            State::Background
+        } else {
+            State::Idle
+        }
+    }
+
+    /// What the next step has to wait for.
+    pub fn wake(&self, now: Nanos) -> Wake {
+        if self.waiting.is_empty() {
+            return Wake::default();
+        }
+        match self.state(now) {
+            State::Foreground => Wake { foreground_end: true, ..Wake::default() },
+            State::Interval => Wake { at: self.interval_end(now), ..Wake::default() },
+            State::Idle | State::Background if self.places(now) > 0 => {
+                Wake { at: Some(now), ..Wake::default() }
+            }
+            State::Idle | State::Background => Wake {
+                at: self.grants.next_settled(now, self.setting.settle),
+                background_end: true,
+                ..Wake::default()
+            },
+        }
+    }
+
+    /// How many requests wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// What happened in which state.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Background requests in service: seen in the device, or granted and expected there.
+    pub fn in_service(&self, now: Nanos) -> u32 {
+        self.track.view().background.in_service.saturating_add(self.grants.live(now, self.setting.settle))
+    }
+
+    /// The bound in force at `now`: it opens when the foreground has gone.
+    pub fn depth(&self, now: Nanos) -> u32 {
+        let foreground = &self.track.view().foreground;
+        let away = (foreground.in_service > 0)
+            .then_some(Nanos::ZERO)
+            .or_else(|| self.track.foreground_latest().map(|latest| now.since(latest)));
+        self.setting.opening.depth(self.setting.depth, away)
+    }
+
+    /// How many background requests may start at `now`.
+    fn places(&self, now: Nanos) -> u32 {
+        if !self.state(now).admits_background() {
+            return 0;
+        }
+        match self.depth(now) {
+            u32::MAX => u32::MAX,
+            depth => depth.saturating_sub(self.in_service(now)),
+        }
+    }
+
+    /// The starts of the intervals that count: the foreground's and the background's; zero for none.
+    fn interval_from(&self, now: Nanos) -> [Nanos; 2] {
+        let Observation { foreground, background } = self.track.view();
+        let emptied = self.is_empty(now) && self.setting.variant.on_empty == AfterEmpty::Interval;
+        let emptied_from = if emptied { background.last_end } else { Nanos::ZERO };
+        [
+            foreground_from(foreground, self.setting.interval, self.setting.start_rule),
+            self.background_from.max(emptied_from),
+        ]
+    }
+
+    fn interval_end(&self, now: Nanos) -> Option<Nanos> {
+        let Interval::Finite(length) = self.setting.interval else { return None };
+        self.interval_from(now).into_iter().max().map(|from| from.plus(length))
+    }
+
+    /// Neither in service nor waiting: the background's queue is empty.
+    fn is_empty(&self, now: Nanos) -> bool {
+        self.waiting.is_empty() && self.in_service(now) == 0
+    }
+
+    fn advance(&mut self, now: Nanos) {
+        if now < self.now {
+            self.track.rewind(now);
+            self.grants.rewind(now);
+            self.background_from = self.background_from.min(now);
+            for waiting in &mut self.waiting {
+                waiting.arrived = waiting.arrived.min(now);
+            }
+        }
+        self.now = now;
+        self.grants.expire(now, self.setting.settle);
+        self.settle_empty(now);
+        if self.state == State::Interval && self.state(now) != State::Interval {
+            self.count(Event::Timeout, 1);
+        }
+    }
+
+    /// Event i in B: a background queue that fell empty starts the interval in `*-bp`, whoever arrives later.
+    fn settle_empty(&mut self, now: Nanos) {
+        if !self.is_empty(now) {
+            return;
+        }
+        if self.setting.variant.on_empty == AfterEmpty::Interval {
+            self.background_from = self.background_from.max(self.track.view().background.last_end);
+        }
+        if self.state == State::Background {
+            self.count(Event::Empty, 1);
+        }
+    }
+
+    fn observe(&mut self, now: Nanos, observation: Observation) {
+        let seen = self.track.observe(now, observation);
+        self.grants.materialise(seen.background_starts);
+        if seen.background_ended && !seen.background_outlived_foreground {
+            self.background_end();
+        }
+        if seen.foreground_starts > 0 {
+            if self.state == State::Interval && self.interval_expired_by(seen.foreground_first) {
+                self.count(Event::Timeout, 1);
+            }
+            self.count(Event::Foreground, seen.foreground_starts);
+        }
+        if seen.background_ended && seen.background_outlived_foreground {
+            self.background_end();
+        }
+        let in_foreground = self.track.view().foreground.in_service > 0;
+        if self.state == State::Foreground && !in_foreground {
+            let next = if self.waiting.is_empty() { Event::Empty } else { Event::Background };
+            self.count(next, 1);
+            if self.state(now) != State::Interval {
+                self.count(Event::Timeout, 1);
+            }
+        }
+    }
+
+    /// Event b in B: a background request ended; if another one waited, `bp-*` starts the interval.
+    fn background_end(&mut self) {
+        let end = self.track.view().background.last_end;
+        let queued = self.waiting.front().is_some_and(|head| head.arrived <= end);
+        if queued && self.setting.variant.on_background == AfterBackground::Interval {
+            self.background_from = self.background_from.max(end);
+            if self.state == State::Background {
+                self.count(Event::Background, 1);
+            }
+        }
+    }
+
+    fn interval_expired_by(&self, at: Option<Nanos>) -> bool {
+        let (Some(at), Interval::Finite(length)) = (at, self.setting.interval) else { return false };
+        self.track.interval_before(&self.setting).max(self.background_from).plus(length) <= at
+    }
+
+    fn admit(&mut self, now: Nanos, started: &mut Vec<Ticket>) {
+        let mut places = self.places(now);
+        while places > 0 {
+            let Some(head) = self.waiting.pop_front() else { break };
+            if !self.state.admits_background() {
+                self.state = self.state(now);
+            }
+            self.count(Event::Background, 1);
+            self.grants.push(now, head.ticket);
+            started.push(head.ticket);
+            places -= 1;
+        }
+    }
+
+    /// Counts an event in the present state and follows its edge.
+    fn count(&mut self, event: Event, times: u64) {
+        for repeat in [1, times.saturating_sub(1)] {
+            if repeat == 0 {
+                continue;
+            }
+            if let Some(edge) = transition(self.state, event, self.setting.variant) {
+                self.counters.add(self.state, event, repeat);
+                self.state = edge.next;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! Requests that were let go and that the device has not shown yet.
+//!
+//! First in, first out: each start that the view counts is taken for the oldest grant. One that stays out of the
+//! device for longer than `settle` was a page-cache hit. Times are those of the grants; they never decrease along
+//! the queue.
+
+use std::collections::VecDeque;
+
+use super::Ticket;
+use crate::time::Nanos;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grants {
+    pending: VecDeque<(Nanos, Ticket)>,
+}
+
+impl Grants {
+    pub(super) fn push(&mut self, now: Nanos, ticket: Ticket) {
+        self.pending.push_back((now, ticket));
+    }
+
+    /// The device has shown `starts` more requests.
+    pub(super) fn materialise(&mut self, starts: u64) {
+        let starts = usize::try_from(starts).unwrap_or(usize::MAX).min(self.pending.len());
+        self.pending.drain(..starts);
+    }
+
+    /// The call behind `ticket` is over.
+    pub(super) fn retire(&mut self, ticket: Ticket) {
+        self.pending.retain(|(_, granted)| *granted != ticket);
+    }
+
+    /// Drops those that are older than `settle`.
+    pub(super) fn expire(&mut self, now: Nanos, settle: Nanos) {
+        self.pending.drain(..self.expired(now, settle));
+    }
+
+    /// How many may still show up in the device.
+    pub(super) fn live(&self, now: Nanos, settle: Nanos) -> u32 {
+        u32::try_from(self.pending.len() - self.expired(now, settle)).unwrap_or(u32::MAX)
+    }
+
+    /// When the oldest of them is given up.
+    pub(super) fn next_settled(&self, now: Nanos, settle: Nanos) -> Option<Nanos> {
+        self.pending.get(self.expired(now, settle)).map(|(granted, _)| granted.plus(settle))
+    }
+
+    /// The clock stepped back to `now`.
+    pub(super) fn rewind(&mut self, now: Nanos) {
+        for (granted, _) in &mut self.pending {
+            *granted = (*granted).min(now);
+        }
+    }
+
+    pub(super) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
+        self.pending.iter().map(|(_, ticket)| *ticket)
+    }
+
+    pub(super) fn is_in_order(&self) -> bool {
+        self.pending.iter().zip(self.pending.iter().skip(1)).all(|((a, _), (b, _))| a <= b)
+    }
+
+    fn expired(&self, now: Nanos, settle: Nanos) -> usize {
+        self.pending.partition_point(|(granted, _)| granted.plus(settle) <= now)
+    }
+}

@@ -1,0 +1,90 @@
+//! What can go wrong in a measurement, each with the thing it happened to and, where there is one, the next step.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a load, an experiment or a report did not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or device failed.
+    #[error("{}: cannot {doing}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried, to read after "cannot".
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A system call that concerns no file failed.
+    #[error("cannot {doing}: {source}")]
+    System {
+        /// What was tried, to read after "cannot".
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A started process did not do what it was started for.
+    #[error("'{command}': {problem}")]
+    Process {
+        /// The command line.
+        command: String,
+        /// What it did instead.
+        problem: String,
+    },
+    /// An argument is well formed but cannot be used.
+    #[error("{argument}: {problem}")]
+    Argument {
+        /// The flag and its value.
+        argument: String,
+        /// What is wrong and what to write instead.
+        problem: String,
+    },
+    /// The machine or the user lacks something.
+    #[error("{what} is missing: {detail}")]
+    Unmet {
+        /// What is needed.
+        what: String,
+        /// How that shows and what would help.
+        detail: String,
+    },
+    /// A record file holds a line that is not a record.
+    #[error("{}:{line}: not a record of a run: {source}; remove the line or measure again", path.display())]
+    Record {
+        /// The record file.
+        path: PathBuf,
+        /// Line number from 1.
+        line: usize,
+        /// What the parser said.
+        source: serde_json::Error,
+    },
+    /// A picture could not be drawn.
+    #[error("{}: cannot draw the picture: {problem}", path.display())]
+    Picture {
+        /// The SVG file.
+        path: PathBuf,
+        /// What the drawing library said.
+        problem: String,
+    },
+    /// SIGINT, SIGTERM or SIGHUP arrived; what was changed has been put back.
+    #[error("interrupted; the runs measured so far are kept")]
+    Interrupted,
+}
+
+/// Adds the path and the deed to an [`io::Error`].
+pub(crate) trait Context<T> {
+    /// `doing` reads after "cannot".
+    fn at(self, doing: &'static str, path: &Path) -> Result<T, Error>;
+    /// The same for calls that concern no file.
+    fn to(self, doing: &'static str) -> Result<T, Error>;
+}
+
+impl<T, E: Into<io::Error>> Context<T> for Result<T, E> {
+    fn at(self, doing: &'static str, path: &Path) -> Result<T, Error> {
+        self.map_err(|source| Error::Io { path: path.to_owned(), doing, source: source.into() })
+    }
+
+    fn to(self, doing: &'static str) -> Result<T, Error> {
+        self.map_err(|source| Error::System { doing, source: source.into() })
+    }
+}

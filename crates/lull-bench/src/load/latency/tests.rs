@@ -1,0 +1,35 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn empty_is_zero() {
+    assert_eq!(Recorder::new().summary(), Latency::default());
+}
+
+#[test]
+fn cleared_is_empty() {
+    let mut recorder = Recorder::new();
+    recorder.record(Nanos::from_micros(10));
+    recorder.clear();
+    assert_eq!((recorder.count(), recorder.sum(), recorder.summary()), (0, Nanos::ZERO, Latency::default()));
+}
+
+proptest! {
+    #[test]
+    fn percentiles_are_those_of_the_sorted_values(mut values in prop::collection::vec(1_u64..10_000_000_000, 1..500)) {
+        let mut recorder = Recorder::new();
+        for value in &values {
+            recorder.record(Nanos(*value));
+        }
+        values.sort_unstable();
+        let summary = recorder.summary();
+        for (fraction, got) in [(0.5, summary.p50_ns), (0.9, summary.p90_ns), (0.99, summary.p99_ns), (1.0, summary.max_ns)] {
+            let rank = crate::units::whole((fraction * values.len() as f64).ceil()) as usize;
+            let expected = values[rank.max(1) - 1];
+            prop_assert!(got.abs_diff(expected) <= expected / 500 + 1, "{fraction}: {got} for {expected}");
+        }
+        let mean = values.iter().sum::<u64>() / values.len() as u64;
+        prop_assert!(summary.mean_ns.abs_diff(mean) <= 1);
+    }
+}

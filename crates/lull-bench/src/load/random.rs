@@ -1,0 +1,79 @@
+//! Background: threads that read random blocks, each as fast as the disk answers it.
+//!
+//! One thread keeps one request in flight, so `--threads` is the depth. O_DIRECT unless `--buffered`.
+
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use lull_core::Nanos;
+
+use crate::error::Context;
+use crate::load::file::{Buffer, Target};
+use crate::load::{CommonArgs, LoadReport};
+use crate::progress::Progress;
+use crate::units::whole;
+use crate::{Error, clock, stop};
+
+/// Arguments of `load disk-random`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RandomArgs {
+    /// What every load takes.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Threads, each with one read in flight.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub threads: u64,
+    /// Read through the page cache instead of past it.
+    #[arg(long)]
+    pub buffered: bool,
+}
+
+/// Reads until stopped.
+pub fn run(args: &RandomArgs) -> Result<LoadReport, Error> {
+    let common = &args.common;
+    let target = Target::open(&common.file, common.block, !args.buffered)?;
+    let progress = common.progress.as_deref().map(Progress::open).transpose()?;
+    let (left, done) = (AtomicU64::new(common.requests.unwrap_or(u64::MAX)), AtomicU64::new(0));
+    let begun = clock::now();
+    let end = common.seconds.map(|s| begun.plus(Nanos(whole(s * 1e9))));
+
+    let work = |thread: u64| -> Result<(), Error> {
+        let mut buffer = Buffer::new(common.block.as_usize())?;
+        let mut random = fastrand::Rng::with_seed(common.seed.wrapping_mul(1_000).wrapping_add(thread));
+        while !stop::requested() && end.is_none_or(|end| clock::now() < end) {
+            if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err() {
+                break;
+            }
+            let offset = target.offset(random.u64(0..target.blocks));
+            target.file.read_exact_at(buffer.bytes(), offset).at("read", &common.file)?;
+            done.fetch_add(1, Ordering::Relaxed);
+            if let Some(progress) = &progress {
+                progress.add(common.block.0);
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..args.threads.max(1)).map(|index| scope.spawn(move || work(index))).collect();
+        threads.into_iter().try_for_each(|thread| match thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })?;
+    let (ended, requests) = (clock::now(), done.into_inner());
+    Ok(LoadReport {
+        load: "disk-random".to_owned(),
+        requests,
+        bytes: requests * common.block.0,
+        started_ns: begun.as_nanos(),
+        ended_ns: ended.as_nanos(),
+        seconds: ended.since(begun).as_secs_f64(),
+        busy_ns: 0,
+        latency: None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

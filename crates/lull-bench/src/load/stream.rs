@@ -1,0 +1,69 @@
+//! Background: one buffered sequential reader, as a copy or a checksum is, always cold.
+//!
+//! The page cache reads ahead for it. What it has passed is dropped ([`DROP_BEHIND`] at a time), so that the next pass
+//! comes from the disk again and other files keep their pages.
+
+use std::os::unix::fs::FileExt;
+
+use lull_core::Nanos;
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+
+use crate::error::Context;
+use crate::load::file::{Buffer, Target};
+use crate::load::{CommonArgs, LoadReport};
+use crate::progress::Progress;
+use crate::units::{Bytes, whole};
+use crate::{Error, clock, stop};
+
+/// How many bytes are left in the page cache before they are dropped.
+pub const DROP_BEHIND: u64 = 8 * Bytes::MIB;
+
+/// Arguments of `load disk-stream`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct StreamArgs {
+    /// What every load takes; the seed has no effect.
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Reads until stopped, from the start again after the end.
+pub fn run(args: &StreamArgs) -> Result<LoadReport, Error> {
+    let common = &args.common;
+    let target = Target::open(&common.file, common.block, false)?;
+    let progress = common.progress.as_deref().map(Progress::open).transpose()?;
+    let mut buffer = Buffer::new(common.block.as_usize())?;
+    let begun = clock::now();
+    let end = common.seconds.map(|s| begun.plus(Nanos(whole(s * 1e9))));
+    let (mut requests, mut block, mut dropped) = (0, 0, 0);
+    while !stop::requested()
+        && end.is_none_or(|end| clock::now() < end)
+        && common.requests.is_none_or(|most| requests < most)
+    {
+        let offset = target.offset(block);
+        target.file.read_exact_at(buffer.bytes(), offset).at("read", &common.file)?;
+        requests += 1;
+        if let Some(progress) = &progress {
+            progress.add(common.block.0);
+        }
+        block = (block + 1) % target.blocks;
+        let passed = offset + common.block.0;
+        if passed - dropped >= DROP_BEHIND || block == 0 {
+            let length = if block == 0 { 0 } else { passed - dropped };
+            let [from, length] = [dropped, length].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+            posix_fadvise(&target.file, from, length, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
+                .at("drop cached pages of", &common.file)?;
+            dropped = if block == 0 { 0 } else { passed };
+        }
+    }
+    let ended = clock::now();
+    Ok(LoadReport {
+        load: "disk-stream".to_owned(),
+        requests,
+        bytes: requests * common.block.0,
+        started_ns: begun.as_nanos(),
+        ended_ns: ended.as_nanos(),
+        seconds: ended.since(begun).as_secs_f64(),
+        busy_ns: 0,
+        latency: None,
+    })
+}

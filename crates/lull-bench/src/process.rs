@@ -1,0 +1,270 @@
+//! Started processes: command lines, captured output, resource use, and an end on every path.
+//!
+//! ```text
+//!   spawn ──▶ running ──▶ reaped            wait, stop
+//!                │           ▲
+//!                │  drop     │  SIGTERM to the leader, then SIGKILL to its group
+//!                └───────────┘
+//! ```
+//! A started process leads its own process group (a stopped background job cannot leave children behind) but stays in
+//! the session: under autogroup, nice values count only within one session. Its standard input is empty, its standard
+//! error is kept to the last few kilobytes for error messages. It is reaped by `wait4`, which also gives the processor
+//! time of the whole tree it waited for.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use lull_core::Nanos;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+
+use crate::error::Context;
+use crate::{Error, clock, stop};
+
+/// How often a waiting harness looks at its stop flag.
+pub const POLL: Duration = Duration::from_millis(5);
+/// How long a stopped process has to end by itself.
+const GRACE: Nanos = Nanos::from_secs(10);
+const KEPT_ERRORS: usize = 4096;
+
+/// The program that embeds the load generators and `run`, as others start it.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The executable.
+    pub exe: PathBuf,
+    /// Arguments in front of a load's own, normally `load`.
+    pub load: Vec<OsString>,
+    /// Arguments in front of `run`'s own, normally `run`.
+    pub run: Vec<OsString>,
+}
+
+impl Program {
+    /// A binary whose subcommands are `load` and `run`.
+    pub fn new(exe: PathBuf) -> Self {
+        Self { exe, load: vec!["load".into()], run: vec!["run".into()] }
+    }
+
+    /// The command line of a load generator.
+    pub fn load_argv<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Vec<OsString> {
+        let mut argv = vec![self.exe.clone().into_os_string()];
+        argv.extend(self.load.iter().cloned());
+        argv.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        argv
+    }
+
+    /// The command line in front of a job that `run` is to run, up to and with `--`.
+    pub fn run_argv(&self, flags: &[String]) -> Vec<OsString> {
+        let mut argv = vec![self.exe.clone().into_os_string()];
+        argv.extend(self.run.iter().cloned());
+        argv.extend(flags.iter().map(OsString::from));
+        argv.push("--".into());
+        argv
+    }
+}
+
+/// A command line as one would type it.
+pub fn shown(argv: &[OsString]) -> String {
+    let quoted = argv.iter().map(|arg| {
+        let text = arg.to_string_lossy();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+%@".contains(c);
+        if !text.is_empty() && text.chars().all(plain) {
+            text.into_owned()
+        } else {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// How a process ended and what it used.
+#[derive(Clone, Copy, Debug)]
+pub struct Exit {
+    /// Exit status or signal.
+    pub status: ExitStatus,
+    /// Processor time of the process and of all descendants that were waited for, user and system.
+    pub cpu: Nanos,
+    /// Largest resident set of any one of them, in bytes.
+    pub peak_bytes: u64,
+}
+
+/// A running process that does not outlive its owner.
+#[derive(Debug)]
+pub struct Proc {
+    pid: Pid,
+    command: String,
+    exit: Option<Exit>,
+    stdin: Option<ChildStdin>,
+    errors: Arc<Mutex<Vec<u8>>>,
+    errors_done: Option<thread::JoinHandle<()>>,
+}
+
+/// What a process starts with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Working directory; the harness's own if none.
+    pub directory: Option<&'a Path>,
+    /// Keep a pipe to its standard input, which the process sees closed when the harness is gone.
+    pub leash: bool,
+}
+
+impl Proc {
+    /// Starts `argv`; returns the process and the reading end of its standard output.
+    pub fn spawn(argv: &[OsString], options: Options<'_>) -> Result<(Self, ChildStdout), Error> {
+        let command = shown(argv);
+        let fail = |problem: String| Error::Process { command: command.clone(), problem };
+        let Some((program, args)) = argv.split_first() else {
+            return Err(fail("the command is empty".to_owned()));
+        };
+        let mut builder = Command::new(program);
+        builder.args(args).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+        builder.stdin(if options.leash { Stdio::piped() } else { Stdio::null() });
+        if let Some(directory) = options.directory {
+            builder.current_dir(directory);
+        }
+        let mut child = builder.spawn().map_err(|e| fail(format!("cannot start it: {e}")))?;
+        let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+            return Err(fail("its output is not connected".to_owned()));
+        };
+        let pid = Pid::from_raw(i32::try_from(child.id()).map_err(|_| fail("bad process id".to_owned()))?);
+        let errors = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&errors);
+        let errors_done = thread::spawn(move || keep_tail(stderr, &kept));
+        let stdin = child.stdin.take();
+        Ok((Self { pid, command, exit: None, stdin, errors, errors_done: Some(errors_done) }, stdout))
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// The command line as one would type it.
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// How it ended, if it has.
+    pub fn poll(&mut self) -> Result<Option<Exit>, Error> {
+        if self.exit.is_none() {
+            let mut status = 0;
+            // SAFETY: rusage is a plain struct of integers; all zero is a valid one.
+            let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+            // SAFETY: both pointers are to live, writable values of the right type.
+            let result =
+                unsafe { libc::wait4(self.pid.as_raw(), &raw mut status, libc::WNOHANG, &raw mut usage) };
+            if result < 0 {
+                return Err(std::io::Error::last_os_error()).to("wait for a process");
+            }
+            if result > 0 {
+                let cpu = span(usage.ru_utime).plus(span(usage.ru_stime));
+                let peak_bytes = u64::try_from(usage.ru_maxrss).unwrap_or(0).saturating_mul(1024);
+                self.exit = Some(Exit { status: ExitStatus::from_raw(status), cpu, peak_bytes });
+            }
+        }
+        Ok(self.exit)
+    }
+
+    /// Waits for its end; gives up when the harness is asked to stop.
+    pub fn wait(&mut self) -> Result<Exit, Error> {
+        loop {
+            if let Some(exit) = self.poll()? {
+                return Ok(exit);
+            }
+            stop::check()?;
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Sends SIGTERM and waits; after a grace period its whole group is killed.
+    pub fn stop(&mut self) -> Result<Exit, Error> {
+        self.stdin = None;
+        if let Some(exit) = self.poll()? {
+            return Ok(exit);
+        }
+        // ESRCH cannot happen before it is reaped; EPERM only for a setuid job, which the deadline then reports.
+        let _ = kill(self.pid, Signal::SIGTERM);
+        let deadline = clock::now().plus(GRACE);
+        while clock::now() < deadline {
+            if let Some(exit) = self.poll()? {
+                return Ok(exit);
+            }
+            thread::sleep(POLL);
+        }
+        let _ = killpg(self.pid, Signal::SIGKILL);
+        let end = clock::now().plus(GRACE);
+        while clock::now() < end {
+            if let Some(exit) = self.poll()? {
+                return Ok(exit);
+            }
+            thread::sleep(POLL);
+        }
+        Err(self.failed("it does not end after SIGKILL"))
+    }
+
+    /// An error that names the command and quotes the end of its standard error.
+    pub fn failed(&mut self, problem: &str) -> Error {
+        if self.exit.is_some()
+            && let Some(done) = self.errors_done.take()
+        {
+            // The tail is complete once every holder of the pipe is gone; a surviving grandchild must not block us.
+            let deadline = clock::now().plus(Nanos::from_millis(200));
+            while !done.is_finished() && clock::now() < deadline {
+                thread::sleep(POLL);
+            }
+        }
+        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&errors);
+        let tail = text.trim_end().lines().rev().take(3).collect::<Vec<_>>();
+        let tail = tail.into_iter().rev().collect::<Vec<_>>().join(" / ");
+        let problem = if tail.is_empty() { problem.to_owned() } else { format!("{problem}: {tail}") };
+        Error::Process { command: self.command.clone(), problem }
+    }
+}
+
+impl Drop for Proc {
+    fn drop(&mut self) {
+        if self.exit.is_none() {
+            // Nobody is left to tell; stop() has done what can be done.
+            let _ = self.stop();
+        }
+    }
+}
+
+fn span(time: libc::timeval) -> Nanos {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    Nanos::from_secs(seconds).plus(Nanos::from_micros(micros))
+}
+
+fn keep_tail(mut stderr: impl Read, kept: &Mutex<Vec<u8>>) {
+    let mut chunk = [0_u8; 1024];
+    while let Ok(count @ 1..) = stderr.read(&mut chunk) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(chunk.iter().take(count));
+        let excess = kept.len().saturating_sub(KEPT_ERRORS);
+        kept.drain(..excess);
+    }
+}
+
+/// Lines of a process's standard output as they come; the channel closes at its end.
+pub fn lines(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Two counters shared between a load generator and the harness through a small mapped file.
+//!
+//! A background load runs longer than the window in which it is judged, so its total says little; the harness samples
+//! the counters and interpolates at the window's ends. A mapping, because a `write` per request would itself be a
+//! request that a gate may hold. The file belongs on tmpfs (see [`directory`]), so that no page of it is ever written
+//! to the disk under test.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::{MmapOptions, MmapRaw};
+
+use crate::Error;
+use crate::error::Context;
+
+const LENGTH: usize = 16;
+
+/// The mapped counters: requests and bytes done so far.
+#[derive(Debug)]
+pub struct Progress {
+    map: MmapRaw,
+}
+
+impl Progress {
+    /// Creates the file with both counters at zero.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)
+            .at("create", path)?;
+        file.set_len(LENGTH as u64).at("set the size", path)?;
+        Self::map(&file, path)
+    }
+
+    /// Opens a file that [`Progress::create`] made.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = OpenOptions::new().read(true).write(true).open(path).at("open", path)?;
+        if file.metadata().at("examine", path)?.len() < LENGTH as u64 {
+            return Err(Error::Argument {
+                argument: format!("--progress {}", path.display()),
+                problem: format!("the file must hold {LENGTH} bytes"),
+            });
+        }
+        Self::map(&file, path)
+    }
+
+    fn map(file: &std::fs::File, path: &Path) -> Result<Self, Error> {
+        let map = MmapOptions::new().len(LENGTH).map_raw(file).at("map", path)?;
+        Ok(Self { map })
+    }
+
+    fn counter(&self, index: usize) -> &AtomicU64 {
+        debug_assert!(index < LENGTH / 8);
+        // SAFETY: the mapping is page-aligned, LENGTH bytes long, lives as long as `self`, and every process that
+        // maps the file touches it only through these atomics.
+        unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().cast::<u64>().add(index)) }
+    }
+
+    /// Counts one finished request of `bytes`.
+    pub fn add(&self, bytes: u64) {
+        self.counter(0).fetch_add(1, Ordering::Relaxed);
+        self.counter(1).fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Requests finished.
+    pub fn requests(&self) -> u64 {
+        self.counter(0).load(Ordering::Relaxed)
+    }
+
+    /// Bytes moved.
+    pub fn bytes(&self) -> u64 {
+        self.counter(1).load(Ordering::Relaxed)
+    }
+}
+
+/// Where progress files go: tmpfs where the machine has it at the usual place.
+pub fn directory() -> PathBuf {
+    let shm = PathBuf::from("/dev/shm");
+    if shm.is_dir() { shm } else { std::env::temp_dir() }
+}
+
+#[cfg(test)]
+mod tests;

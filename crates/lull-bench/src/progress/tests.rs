@@ -1,0 +1,21 @@
+use super::*;
+
+#[test]
+fn both_ends_see_the_same_counters() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("progress");
+    let harness = Progress::create(&path).unwrap();
+    let load = Progress::open(&path).unwrap();
+    load.add(4096);
+    load.add(512);
+    assert_eq!((harness.requests(), harness.bytes()), (2, 4608));
+}
+
+#[test]
+fn a_short_file_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("short");
+    std::fs::write(&path, b"short").unwrap();
+    let error = Progress::open(&path).unwrap_err().to_string();
+    assert!(error.contains("16 bytes"), "{error}");
+}

@@ -20,7 +20,9 @@
 //!
 //! Interval after background (variants `bp-*`, `*-bp`): a request that ends while another waits is event b in B;
 //! one that leaves the resource without any in service or waiting is event i. Both start the interval at the end
-//! seen by the device. On a device that serves several at once, B on b holds what is not yet in service.
+//! seen by the device. On a device that serves several at once, B on b holds what is not yet in service. Background
+//! that starts in the device without a grant ends the interval that an empty queue had started: a later reading could
+//! not tell that the queue had been empty in between.
 //!
 //! Edge cases. A view whose counts went back is from a restarted sensor: it replaces the old one, but the times of
 //! the last foreground request are kept, or the restart would end an interval. A clock that steps back takes all
@@ -90,8 +92,10 @@ pub struct Resource {
     track: Track,
     waiting: VecDeque<Waiting>,
     grants: Grants,
-    /// Start of the latest interval that background service started; zero for none.
-    background_from: Nanos,
+    /// When a background request last ended while another one waited, in `bp-*`; zero for never.
+    queued_from: Nanos,
+    /// When the background's queue fell empty, in `*-bp`, with no start in the device since; zero for never.
+    emptied_from: Nanos,
     counters: Counters,
     /// The state in which the next event is counted.
     state: State,
@@ -107,7 +111,8 @@ impl Resource {
             track: Track::default(),
             waiting: VecDeque::new(),
             grants: Grants::default(),
-            background_from: Nanos::ZERO,
+            queued_from: Nanos::ZERO,
+            emptied_from: Nanos::ZERO,
             counters: Counters::default(),
             state: State::Idle,
             now: Nanos::ZERO,
@@ -116,9 +121,11 @@ impl Resource {
 
     /// Changes the parameters. Takes effect at once; a [`Input::Tick`] afterwards starts what may start now.
     pub fn configure(&mut self, now: Nanos, setting: Setting) {
-        self.advance(now);
+        self.rewind(now);
+        self.advance(now, false);
         if setting.variant != self.setting.variant {
-            self.background_from = Nanos::ZERO;
+            self.queued_from = Nanos::ZERO;
+            self.emptied_from = Nanos::ZERO;
         }
         self.setting = setting;
         self.state = self.state(now);
@@ -131,9 +138,17 @@ impl Resource {
 
     /// Takes `input` in and appends to `started` the requests that may start now, in the order of their arrival.
     pub fn step(&mut self, now: Nanos, input: Input, started: &mut Vec<Ticket>) {
-        self.advance(now);
+        self.rewind(now);
+        let starts = if let Input::Observe(observation) = &input {
+            self.track.background_starts(observation)
+        } else {
+            0
+        };
+        self.grants.materialise(starts);
+        self.advance(now, starts > 0);
         match input {
             Input::Observe(observation) => self.observe(now, observation),
+
             Input::Arrive(ticket) => {
                 if self.waiting.is_empty() && self.state == State::Interval {
                     self.count(Event::Background, 1);
@@ -226,13 +241,14 @@ impl Resource {
     }
 
     /// The starts of the intervals that count: the foreground's and the background's; zero for none.
-    fn interval_from(&self, now: Nanos) -> [Nanos; 2] {
+    fn interval_from(&self, now: Nanos) -> [Nanos; 3] {
         let Observation { foreground, background } = self.track.view();
         let emptied = self.is_empty(now) && self.setting.variant.on_empty == AfterEmpty::Interval;
         let emptied_from = if emptied { background.last_end } else { Nanos::ZERO };
         [
             foreground_from(foreground, self.setting.interval, self.setting.start_rule),
-            self.background_from.max(emptied_from),
+            self.queued_from,
+            self.emptied_from.max(emptied_from),
         ]
     }
 
@@ -246,18 +262,27 @@ impl Resource {
         self.waiting.is_empty() && self.in_service(now) == 0
     }
 
-    fn advance(&mut self, now: Nanos) {
+    /// A clock that stepped back takes everything remembered with it.
+    fn rewind(&mut self, now: Nanos) {
         if now < self.now {
             self.track.rewind(now);
             self.grants.rewind(now);
-            self.background_from = self.background_from.min(now);
+            self.queued_from = self.queued_from.min(now);
+            self.emptied_from = self.emptied_from.min(now);
             for waiting in &mut self.waiting {
                 waiting.arrived = waiting.arrived.min(now);
             }
         }
         self.now = now;
+    }
+
+    /// Lets the time pass: grants settle, the interval runs out. A start that the device has counted comes first, or
+    /// a grant that settled meanwhile would leave its start to a younger one.
+    fn advance(&mut self, now: Nanos, in_device: bool) {
         self.grants.expire(now, self.setting.settle);
-        self.settle_empty(now);
+        if !in_device {
+            self.settle_empty(now);
+        }
         if self.state == State::Interval && self.state(now) != State::Interval {
             self.count(Event::Timeout, 1);
         }
@@ -269,7 +294,7 @@ impl Resource {
             return;
         }
         if self.setting.variant.on_empty == AfterEmpty::Interval {
-            self.background_from = self.background_from.max(self.track.view().background.last_end);
+            self.emptied_from = self.track.view().background.last_end;
         }
         if self.state == State::Background {
             self.count(Event::Empty, 1);
@@ -278,7 +303,9 @@ impl Resource {
 
     fn observe(&mut self, now: Nanos, observation: Observation) {
         let seen = self.track.observe(now, observation);
-        self.grants.materialise(seen.background_starts);
+        if seen.background_starts > 0 {
+            self.emptied_from = Nanos::ZERO;
+        }
         if seen.background_ended && !seen.background_outlived_foreground {
             self.background_end();
         }
@@ -306,7 +333,7 @@ impl Resource {
         let end = self.track.view().background.last_end;
         let queued = self.waiting.front().is_some_and(|head| head.arrived <= end);
         if queued && self.setting.variant.on_background == AfterBackground::Interval {
-            self.background_from = self.background_from.max(end);
+            self.queued_from = end;
             if self.state == State::Background {
                 self.count(Event::Background, 1);
             }
@@ -315,7 +342,8 @@ impl Resource {
 
     fn interval_expired_by(&self, at: Option<Nanos>) -> bool {
         let (Some(at), Interval::Finite(length)) = (at, self.setting.interval) else { return false };
-        self.track.interval_before(&self.setting).max(self.background_from).plus(length) <= at
+        self.track.interval_before(&self.setting).max(self.queued_from).max(self.emptied_from).plus(length)
+            <= at
     }
 
     fn admit(&mut self, now: Nanos, started: &mut Vec<Ticket>) {

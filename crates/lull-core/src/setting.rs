@@ -20,7 +20,8 @@ pub struct Setting {
     pub variant: Variant,
     /// What starts the interval.
     pub start_rule: StartRule,
-    /// A granted request that the device has not shown after this long never needed it: a page-cache hit.
+    /// A granted request that the device has not shown after this long never needed it: a page-cache hit. At
+    /// least 1 ns.
     pub settle: Nanos,
     /// How the bound opens when the foreground has gone.
     pub opening: Opening,

@@ -1,1 +1,86 @@
+use super::*;
 
+const START: u64 = 100;
+const END: u64 = 110;
+
+/// A class that served one request from 100 to 110, with `in_service` more since.
+fn served(in_service: u32) -> ClassView {
+    ClassView {
+        in_service,
+        started: 1 + u64::from(in_service),
+        ended: 1,
+        last_start: Nanos(START),
+        last_end: Nanos(END),
+    }
+}
+
+fn letter(
+    foreground: ClassView,
+    background: ClassView,
+    interval: Interval,
+    variant: &str,
+    rule: StartRule,
+    now: u64,
+) -> char {
+    let observation = Observation { foreground, background };
+    derive_state(&observation, interval, variant.parse().unwrap(), rule, Nanos(now)).letter()
+}
+
+#[test]
+fn foreground_over_interval_over_background_over_idle() {
+    let interval = Interval::Finite(Nanos(20));
+    let never = ClassView::default();
+    let cases = [
+        ('F', served(1), served(1), 115),
+        ('P', served(0), served(1), 129),
+        ('B', served(0), served(1), 130),
+        ('I', served(0), served(0), 130),
+        ('I', never, served(0), 111),
+        ('I', never, never, 0),
+    ];
+    for (expected, foreground, background, now) in cases {
+        assert_eq!(
+            letter(foreground, background, interval, "bb-bi", StartRule::Completion, now),
+            expected,
+            "at {now}"
+        );
+    }
+}
+
+#[test]
+fn the_request_rule_counts_from_the_arrival() {
+    let interval = Interval::Finite(Nanos(12));
+    for (now, completion, request) in [(111, 'P', 'P'), (112, 'P', 'I'), (121, 'P', 'I'), (122, 'I', 'I')] {
+        let at = |rule| letter(served(0), ClassView::default(), interval, "bb-bi", rule, now);
+        assert_eq!((at(StartRule::Completion), at(StartRule::Request)), (completion, request), "at {now}");
+    }
+}
+
+#[test]
+fn background_that_fell_empty_starts_the_interval_in_two_variants() {
+    let interval = Interval::Finite(Nanos(20));
+    for (variant, expected) in [("bb-bi", 'I'), ("bb-bp", 'P'), ("bp-bi", 'I'), ("bp-bp", 'P')] {
+        let at = |background, now| {
+            letter(ClassView::default(), background, interval, variant, StartRule::Completion, now)
+        };
+        assert_eq!((at(served(0), 129), at(served(0), 130)), (expected, 'I'), "{variant}");
+        assert_eq!(at(served(1), 129), 'B', "{variant}: not empty");
+    }
+}
+
+#[test]
+fn both_ends_of_the_interval_are_exact() {
+    for rule in StartRule::ALL {
+        assert_eq!(letter(served(0), served(1), Interval::NONE, "bp-bp", rule, END), 'B');
+        assert_eq!(letter(served(0), served(1), Interval::Infinite, "bb-bi", rule, u64::MAX), 'P');
+        assert_eq!(letter(ClassView::default(), served(1), Interval::Infinite, "bb-bi", rule, u64::MAX), 'B');
+        let end_was_missed = ClassView { ended: 0, last_end: Nanos::ZERO, ..served(0) };
+        assert_eq!(letter(end_was_missed, served(1), Interval::Infinite, "bb-bi", rule, u64::MAX), 'P');
+    }
+    let longest = Interval::Finite(Nanos::MAX);
+    assert_eq!(
+        letter(served(0), served(0), longest, "bb-bi", StartRule::Completion, u64::MAX - 1),
+        'P',
+        "saturates"
+    );
+}

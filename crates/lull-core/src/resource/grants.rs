@@ -42,7 +42,7 @@ impl Grants {
 
     /// When the oldest of them is given up.
     pub(super) fn next_settled(&self, now: Nanos, settle: Nanos) -> Option<Nanos> {
-        self.pending.get(self.expired(now, settle)).map(|(granted, _)| granted.plus(settle))
+        self.pending.get(self.expired(now, settle)).map(|(granted, _)| settled_at(*granted, settle))
     }
 
     /// The clock stepped back to `now`.
@@ -61,6 +61,11 @@ impl Grants {
     }
 
     fn expired(&self, now: Nanos, settle: Nanos) -> usize {
-        self.pending.partition_point(|(granted, _)| granted.plus(settle) <= now)
+        self.pending.partition_point(|(granted, _)| settled_at(*granted, settle) <= now)
     }
+}
+
+/// A grant holds its place in the step that made it, however short `settle` is.
+fn settled_at(granted: Nanos, settle: Nanos) -> Nanos {
+    granted.plus(settle.max(Nanos(1)))
 }

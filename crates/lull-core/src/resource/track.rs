@@ -49,7 +49,19 @@ impl Track {
         foreground_from(&self.before, setting.interval, setting.start_rule)
     }
 
+    /// How many background requests have started since the latest view; none if the sensor has restarted.
+    pub(super) fn background_starts(&self, raw: &Observation) -> u64 {
+        if self.restarted(raw) { 0 } else { raw.background.started - self.view.background.started }
+    }
+
+    fn restarted(&self, raw: &Observation) -> bool {
+        let backward = |new: &ClassView, old: &ClassView| new.started < old.started || new.ended < old.ended;
+        backward(&raw.foreground, &self.view.foreground) || backward(&raw.background, &self.view.background)
+    }
+
     pub(super) fn observe(&mut self, now: Nanos, raw: Observation) -> Seen {
+        let background_starts = self.background_starts(&raw);
+        let restarted = self.restarted(&raw);
         let old = std::mem::replace(&mut self.raw, raw);
         let view = Observation {
             foreground: clamp(now, &raw.foreground, &old.foreground, &self.view.foreground),
@@ -57,8 +69,7 @@ impl Track {
         };
         let old = std::mem::replace(&mut self.view, view);
         self.before = old.foreground;
-        let restarted = |new: &ClassView, old: &ClassView| new.started < old.started || new.ended < old.ended;
-        if restarted(&view.foreground, &old.foreground) || restarted(&view.background, &old.background) {
+        if restarted {
             self.view.foreground.last_start = view.foreground.last_start.max(old.foreground.last_start);
             self.view.foreground.last_end = view.foreground.last_end.max(old.foreground.last_end);
             return Seen::default();
@@ -66,7 +77,7 @@ impl Track {
         let appeared = u64::from(view.foreground.in_service > 0 && old.foreground.in_service == 0);
         let foreground_starts = (view.foreground.started - old.foreground.started).max(appeared);
         Seen {
-            background_starts: view.background.started - old.background.started,
+            background_starts,
             background_ended: view.background.ended > old.background.ended,
             background_outlived_foreground: view.background.last_end > view.foreground.last_start,
             foreground_starts,

@@ -51,7 +51,7 @@ stage_tree() {
 
 stage_fmt() { cargo fmt --all -- --check; }
 
-stage_clippy() { cargo clippy --workspace --all-targets "${locked[@]}" -- -D warnings; }
+stage_clippy() { cargo clippy --workspace --all-targets --keep-going "${locked[@]}" -- -D warnings; }
 
 # Formatters differ between versions: only the one the project is formatted with decides.
 stage_c-format() {
@@ -80,7 +80,7 @@ stage_test() {
 
 stage_doctest() { cargo test --doc --workspace "${locked[@]}"; }
 
-stage_doc() { RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps "${locked[@]}"; }
+stage_doc() { RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --keep-going "${locked[@]}"; }
 
 stage_deny() {
     cargo deny --version >/dev/null 2>&1 || { skip "no cargo-deny: cargo install --locked cargo-deny"; return; }

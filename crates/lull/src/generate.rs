@@ -56,8 +56,8 @@ const EXIT_STATUS: [(&str, &str); 5] = [
     ("125", "lull itself failed, or was given a wrong option"),
     ("126", "the command was found but could not be run"),
     ("127", "the command was not found"),
-    ("128+N", "the command was ended by signal N and lull could not end the same way"),
-    ("else", "the exit status of the command"),
+    ("128+N", "as the shell shows it: signal N ended the command, and lull ended itself by the same signal"),
+    ("any other", "the exit status of the command"),
 ];
 
 /// Writes what was asked for into its directory. `command` is the whole program's definition.
@@ -134,20 +134,25 @@ fn completions(command: &Command, dir: &Path) -> anyhow::Result<()> {
 
 /// A copy of the tree without hidden commands, with all that completions are made from.
 fn without_hidden(command: &Command) -> Command {
-    let mut copy = Command::new(command.get_name().to_owned())
+    let mut copy = Command::new(forever(command.get_name()))
         .disable_help_subcommand(command.is_disable_help_subcommand_set())
         .disable_help_flag(command.is_disable_help_flag_set())
         .disable_version_flag(command.is_disable_version_flag_set())
         .args(command.get_arguments().cloned())
-        .visible_aliases(command.get_visible_aliases().map(str::to_owned));
+        .visible_aliases(command.get_visible_aliases().map(forever));
     if let Some(about) = command.get_about() {
         copy = copy.about(about.clone());
     }
     if let Some(version) = command.get_version() {
-        copy = copy.version(version.to_owned());
+        copy = copy.version(forever(version));
     }
     let below = command.get_subcommands().filter(|c| !c.is_hide_set()).map(without_hidden);
     copy.subcommands(below)
+}
+
+/// clap keeps names as static text. The few that are copied live until the process ends, which is next.
+fn forever(text: &str) -> &'static str {
+    text.to_owned().leak()
 }
 
 fn make_dir(dir: &Path) -> anyhow::Result<()> {

@@ -13,11 +13,18 @@ fn tree() -> Command {
                 .about("Run one command")
                 .arg(Arg::new("interval").long("interval").help("Preemption interval"))
                 .arg(Arg::new("secret").long("secret-switch").hide(true))
-                .arg(Arg::new("cmd").value_hint(ValueHint::CommandWithArguments).num_args(1..).trailing_var_arg(true)),
+                .arg(
+                    Arg::new("cmd")
+                        .value_hint(ValueHint::CommandWithArguments)
+                        .num_args(1..)
+                        .trailing_var_arg(true),
+                ),
         )
         .subcommand(
             Command::new("bench").subcommand(
-                Command::new("disk").about("Compare").arg(Arg::new("json").long("json").action(ArgAction::SetTrue)),
+                Command::new("disk")
+                    .about("Compare")
+                    .arg(Arg::new("json").long("json").action(ArgAction::SetTrue)),
             ),
         )
         .subcommand(
@@ -74,7 +81,10 @@ fn hidden_commands_and_options_are_nowhere() {
     generate("completions", dir.path());
     for name in listing(dir.path()) {
         let text = fs::read_to_string(dir.path().join(&name)).unwrap();
-        assert!(!text.contains("disk-read") && !text.contains("disk\\-read"), "{name} shows a hidden command");
+        assert!(
+            !text.contains("disk-read") && !text.contains("disk\\-read"),
+            "{name} shows a hidden command"
+        );
         assert!(name.ends_with(".1") || text.contains("interval"), "{name} lacks an option");
     }
 }
@@ -85,7 +95,10 @@ fn completions_for_three_shells() {
     generate("completions", dir.path());
     assert_eq!(listing(dir.path()), ["_lull", "lull.bash", "lull.fish"]);
     let zsh = fs::read_to_string(dir.path().join("_lull")).unwrap();
-    assert!(zsh.contains("_cmdambivalent") || zsh.contains("_cmdstring") || zsh.contains("_default"), "{zsh}");
+    assert!(
+        zsh.contains("_cmdambivalent") || zsh.contains("_cmdstring") || zsh.contains("_default"),
+        "{zsh}"
+    );
 }
 
 #[test]

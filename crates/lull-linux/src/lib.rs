@@ -1,1 +1,17 @@
-//! lull linux
+//! What lull needs from Linux, without a decision and without a word printed.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`root`] | the `/` under which `/proc` and `/sys` are read, so that tests can put a tree of their own there |
+//! | [`topology`] | which disks really serve a file: partitions, loop, dm, md, btrfs and overlay seen through |
+//! | [`probe`] | facts: what this kernel, this user and each disk support, found by trying |
+//! | [`marks`] | the class marks of a background job, chosen by the facts and set between fork and exec |
+//! | [`cgroup`] | the job's control groups on pure v2, hybrid and v1 hosts: freeze, idle CPU class, clean removal |
+//! | [`sense`] | observations of a disk where no BPF program may be loaded |
+
+pub mod cgroup;
+pub mod marks;
+pub mod probe;
+pub mod root;
+pub mod sense;
+pub mod topology;

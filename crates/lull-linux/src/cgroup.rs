@@ -1,0 +1,314 @@
+//! The job's control groups.
+//!
+//! Problem: a job is many processes that come and go; to hold all of them at once, to give all of them the idle CPU class
+//! and to find all of them, the kernel offers control groups, in two versions that live side by side on some hosts and
+//! grant very different things to different users. Approach: [`JobGroup`] makes one child group in each hierarchy that
+//! the probe found usable, each behind the trait [`Group`], and says of every service which hierarchy gives it, or why
+//! none does ([`Missing`]). Nothing missing is fatal: the job then runs with less.
+//!
+//! ```text
+//!            pure v2                      hybrid                              v1
+//!   freeze   own/lull-…/cgroup.freeze     unified: cgroup.freeze              freezer/own/lull-…/freezer.state
+//!   idle     own/lull-…/cpu.idle          cpu/own/lull-…/cpu.idle             cpu/own/lull-…/cpu.idle
+//! ```
+//!
+//! A group is a child of the group in which lull itself runs: that is where an ordinary user may have been given rights
+//! (delegation), the job stays under every limit it was under before, and lull's own processes stay where they are.
+//! Controllers are not enabled for it: v2 forbids that while the own group holds processes, and freezing needs none.
+//!
+//! Life of a frozen state, as `is_frozen` tells it:
+//!
+//! ```text
+//!           freeze()                 last task stopped
+//!  thawed ───────────▶ freezing ────────────────────────▶ frozen
+//!     ▲                   │ thaw()                           │ thaw(), remove()
+//!     └───────────────────┴──────────────────────────────────┘
+//! ```
+//!
+//! Names hold the owner (`lull-PID-START-NS-N`: process, its start time in clock ticks, PID namespace, number), so that the
+//! next start can tell leftovers of a killed lull from groups in use ([`sweep_leftovers`]).
+//!
+//! Edge cases: a JobGroup is not removed on drop, because processes that share it after a fork would remove it under each
+//! other: its owner calls [`JobGroup::remove`]. Removal kills nothing: it thaws, moves what is left to the parent group,
+//! and retries while the kernel still counts exiting tasks.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::probe::{CgroupFacts, Hierarchy, Trial};
+
+mod name;
+mod sweep;
+mod v1;
+mod v2;
+
+pub use name::GroupName;
+pub use sweep::{Swept, sweep_leftovers};
+
+/// Tries of moving processes out and removing a directory, and the pause between two.
+const REMOVE_TRIES: u32 = 50;
+const REMOVE_PAUSE: Duration = Duration::from_millis(2);
+
+/// What went wrong with a group, and where.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} control group '{path}': {source}")]
+pub struct GroupError {
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl GroupError {
+    fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self { action, path: path.to_owned(), source }
+    }
+
+    /// The system's answer.
+    pub const fn io(&self) -> &io::Error {
+        &self.source
+    }
+}
+
+/// One directory of one hierarchy; both versions.
+pub trait Group: Send + Sync {
+    /// Its directory.
+    fn path(&self) -> &Path;
+    /// The open `cgroup.procs`: a process writes `0` to it to enter.
+    fn entry(&self) -> BorrowedFd<'_>;
+    /// Freezes or thaws; [`io::ErrorKind::Unsupported`] if this hierarchy can't.
+    fn set_frozen(&self, frozen: bool) -> io::Result<()>;
+    /// Have all its processes stopped? `None` if this hierarchy can't freeze.
+    fn is_frozen(&self) -> Option<bool>;
+}
+
+/// A service that this host does not give, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    /// The service.
+    pub what: &'static str,
+    /// Why it is not to be had.
+    pub why: String,
+}
+
+/// The groups of one job.
+pub struct JobGroup {
+    groups: Vec<Box<dyn Group>>,
+    freezer: Option<usize>,
+    idle: Option<usize>,
+    missing: Vec<Missing>,
+}
+
+impl JobGroup {
+    /// Makes the job's groups where the facts say it can be done.
+    pub fn create(name: &GroupName, facts: &CgroupFacts) -> Self {
+        let mut job = Self { groups: Vec::new(), freezer: None, idle: None, missing: Vec::new() };
+        match facts.freezing() {
+            Some(hierarchy) => match job.enter_hierarchy(name, hierarchy) {
+                Ok(index) => job.freezer = Some(index),
+                Err(error) => job.miss("freeze", error.to_string()),
+            },
+            None => job.miss("freeze", why_not(facts, "freezer", |hierarchy| hierarchy.freeze)),
+        }
+        match facts.idling() {
+            Some(hierarchy) => match job.enter_hierarchy(name, hierarchy) {
+                Ok(index) => job.idle = Some(index),
+                Err(error) => job.miss("cpu.idle", error.to_string()),
+            },
+            None => job.miss("cpu.idle", why_not(facts, "cpu", |hierarchy| hierarchy.cpu_idle)),
+        }
+        job
+    }
+
+    /// Opens groups that exist already, as [`Self::paths`] named them: for a guardian that takes over.
+    pub fn open(paths: &[PathBuf]) -> Result<Self, GroupError> {
+        let mut job = Self { groups: Vec::new(), freezer: None, idle: None, missing: Vec::new() };
+        for path in paths {
+            let group = open_group(path)?;
+            if group.is_frozen().is_some() {
+                job.freezer = Some(job.groups.len());
+            }
+            if path.join("cpu.idle").exists() {
+                job.idle = Some(job.groups.len());
+            }
+            job.groups.push(group);
+        }
+        Ok(job)
+    }
+
+    /// The index of the group in this hierarchy, made if need be.
+    fn enter_hierarchy(&mut self, name: &GroupName, hierarchy: &Hierarchy) -> Result<usize, GroupError> {
+        let own = hierarchy.own.as_deref().unwrap_or(&hierarchy.mount);
+        let path = own.join(name.to_string());
+        if let Some(index) = self.groups.iter().position(|group| group.path() == path) {
+            return Ok(index);
+        }
+        fs::create_dir(&path).map_err(|source| GroupError::new("create", &path, source))?;
+        let group = open_group(&path).inspect_err(|_| {
+            let _swept_later = fs::remove_dir(&path);
+        })?;
+        self.groups.push(group);
+        Ok(self.groups.len() - 1)
+    }
+
+    fn miss(&mut self, what: &'static str, why: String) {
+        self.missing.push(Missing { what, why });
+    }
+
+    /// What this host does not give.
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
+    }
+
+    /// The directories, for a record that outlives this process.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.groups.iter().map(|group| group.path().to_owned()).collect()
+    }
+
+    /// Moves a process into the groups.
+    pub fn add(&self, pid: i32) -> Result<(), GroupError> {
+        self.groups.iter().try_for_each(|group| {
+            put(&group.path().join("cgroup.procs"), &pid.to_string())
+                .map_err(|source| GroupError::new("move a process into", group.path(), source))
+        })
+    }
+
+    /// Open descriptors of each `cgroup.procs`: a child between fork and exec enters by writing `0` to each
+    /// ([`crate::marks::enter`]).
+    pub fn entries(&self) -> Vec<BorrowedFd<'_>> {
+        self.groups.iter().map(|group| group.entry()).collect()
+    }
+
+    /// Can the job be frozen by its group?
+    pub const fn can_freeze(&self) -> bool {
+        self.freezer.is_some()
+    }
+
+    /// Asks the kernel to stop all processes of the job; returns at once.
+    pub fn freeze(&self) -> Result<(), GroupError> {
+        self.set_frozen(true)
+    }
+
+    /// Lets all processes of the job run.
+    pub fn thaw(&self) -> Result<(), GroupError> {
+        self.set_frozen(false)
+    }
+
+    fn set_frozen(&self, frozen: bool) -> Result<(), GroupError> {
+        let action = if frozen { "freeze" } else { "thaw" };
+        match self.freezer.and_then(|index| self.groups.get(index)) {
+            Some(group) => {
+                group.set_frozen(frozen).map_err(|source| GroupError::new(action, group.path(), source))
+            }
+            None => Err(GroupError::new(action, Path::new(""), io::ErrorKind::Unsupported.into())),
+        }
+    }
+
+    /// Have all processes of the job stopped?
+    pub fn is_frozen(&self) -> bool {
+        let group = self.freezer.and_then(|index| self.groups.get(index));
+        group.and_then(|group| group.is_frozen()).unwrap_or(false)
+    }
+
+    /// Gives the job the idle class among CPU groups. `Ok(false)` if this host has none to give.
+    pub fn set_idle_cpu(&self) -> Result<bool, GroupError> {
+        let Some(group) = self.idle.and_then(|index| self.groups.get(index)) else { return Ok(false) };
+        put(&group.path().join("cpu.idle"), "1")
+            .map(|()| true)
+            .map_err(|source| GroupError::new("set cpu.idle of", group.path(), source))
+    }
+
+    /// The processes of the job, as this PID namespace numbers them; empty if there is no group.
+    pub fn procs(&self) -> Result<Vec<i32>, GroupError> {
+        match self.groups.first() {
+            Some(group) => {
+                procs_in(group.path()).map_err(|source| GroupError::new("list", group.path(), source))
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Thaws, moves remaining processes to the parent groups and removes the groups. The first error is told after all
+    /// groups had their turn.
+    pub fn remove(self) -> Result<(), GroupError> {
+        let outcomes: Vec<_> = self.groups.iter().map(|group| dissolve(group.as_ref())).collect();
+        outcomes.into_iter().collect()
+    }
+}
+
+/// Opens a group's control files, v1 or v2 as its directory shows.
+fn open_group(path: &Path) -> Result<Box<dyn Group>, GroupError> {
+    let opened: io::Result<Box<dyn Group>> = if path.join("cgroup.controllers").exists() {
+        v2::Group2::open(path).map(|group| Box::new(group) as Box<dyn Group>)
+    } else {
+        v1::Group1::open(path).map(|group| Box::new(group) as Box<dyn Group>)
+    };
+    opened.map_err(|source| GroupError::new("open", path, source))
+}
+
+fn procs_in(path: &Path) -> io::Result<Vec<i32>> {
+    let text = fs::read_to_string(path.join("cgroup.procs"))?;
+    Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
+}
+
+/// Thaws a group, moves its processes to the parent and removes it. Gone already is as good.
+fn dissolve(group: &dyn Group) -> Result<(), GroupError> {
+    let path = group.path();
+    if group.is_frozen().is_some() {
+        let _removed_or_retried = group.set_frozen(false);
+    }
+    let mut tries = 0;
+    loop {
+        match fs::remove_dir(path) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if tries >= REMOVE_TRIES => return Err(GroupError::new("remove", path, error)),
+            Err(_) => {}
+        }
+        if let Some(parent) = path.parent() {
+            for pid in procs_in(path).unwrap_or_default() {
+                // A process may exit in between, or belong to a namespace not seen here: the next round tells.
+                let _next_round = put(&parent.join("cgroup.procs"), &pid.to_string());
+            }
+        }
+        tries += 1;
+        std::thread::sleep(REMOVE_PAUSE);
+    }
+}
+
+/// Why no hierarchy gives a service, with the next step for the most frequent cause.
+fn why_not(facts: &CgroupFacts, controller: &str, gives: fn(&Hierarchy) -> bool) -> String {
+    let Some(hierarchy) = facts.v1_of(controller).or(facts.v2.as_ref()) else {
+        return "no control groups are mounted".to_owned();
+    };
+    let place = hierarchy.own.as_deref().unwrap_or(&hierarchy.mount).display();
+    match &hierarchy.child {
+        Trial::Fails { errno, why } if [libc::EACCES, libc::EPERM, libc::EROFS].contains(errno) => format!(
+            "no group may be made in {place}: {why}; `systemd-run --user --scope lull run …` starts lull in a group of yours"
+        ),
+        Trial::Fails { why, .. } => format!("no group may be made in {place}: {why}"),
+        Trial::Works if !gives(hierarchy) && hierarchy.version == 2 && controller == "cpu" => {
+            format!(
+                "group {place} does not hand the cpu controller down, and may not while it holds processes"
+            )
+        }
+        Trial::Works => format!("groups in {place} do not offer it (kernel {controller} support is missing)"),
+    }
+}
+
+/// Writes to a control file that must exist.
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+}
+
+/// Borrows a file's descriptor; both versions keep their control files open.
+fn borrow(file: &fs::File) -> BorrowedFd<'_> {
+    file.as_fd()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Leftovers of a lull that was killed.
+//!
+//! A group whose owner is gone may hold a job that still runs (fail open: it goes on, but must never stay frozen) or
+//! nothing. So every such group is thawed, and removed if it is empty. Groups of living owners and of other PID
+//! namespaces are not touched. The search covers each hierarchy down to a bounded depth and number of directories, so
+//! that start-up stays short on hosts with thousands of groups.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{GroupName, open_group};
+use crate::probe::CgroupFacts;
+use crate::root::Root;
+
+const MAX_DEPTH: u32 = 8;
+const MAX_DIRECTORIES: u32 = 4096;
+
+/// What a sweep did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Empty leftovers, removed.
+    pub removed: Vec<PathBuf>,
+    /// Leftovers in which processes still run, now thawed.
+    pub kept: Vec<PathBuf>,
+}
+
+/// Finds the groups of owners that are gone, thaws all of them and removes the empty ones.
+pub fn sweep_leftovers(root: &Root, facts: &CgroupFacts) -> Swept {
+    let mut swept = Swept::default();
+    let useful = |name: &String| name == "cpu" || name == "freezer";
+    let v1 = facts.v1.iter().filter(|hierarchy| hierarchy.controllers.iter().any(useful));
+    for hierarchy in facts.v2.iter().chain(v1) {
+        let mut budget = MAX_DIRECTORIES;
+        // The own group first: leftovers most often lie beside us.
+        if let Some(own) = &hierarchy.own {
+            visit(root, own, 0, &mut budget, &mut swept);
+        }
+        visit(root, &hierarchy.mount, MAX_DEPTH, &mut budget, &mut swept);
+    }
+    swept
+}
+
+fn visit(root: &Root, directory: &Path, depth: u32, budget: &mut u32, swept: &mut Swept) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        if *budget == 0 {
+            return;
+        }
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        *budget -= 1;
+        let path = entry.path();
+        if depth > 0 {
+            visit(root, &path, depth - 1, budget, swept);
+        }
+        let name = entry.file_name().to_str().and_then(|name| name.parse::<GroupName>().ok());
+        if name.is_some_and(|name| name.owner_is_gone(root)) && !swept.kept.contains(&path) {
+            release(path, swept);
+        }
+    }
+}
+
+fn release(path: PathBuf, swept: &mut Swept) {
+    if let Ok(group) = open_group(&path)
+        && group.is_frozen().is_some()
+    {
+        // Refused only if the group is another user's: then it is theirs to thaw.
+        let _theirs = group.set_frozen(false);
+    }
+    match fs::remove_dir(&path) {
+        Ok(()) => swept.removed.push(path),
+        Err(_) => swept.kept.push(path),
+    }
+}

@@ -1,0 +1,5 @@
+//! Sensors: what they see becomes a [`lull_core::Observation`].
+//!
+//! The exact sensor is a set of BPF programs on block events, in its own crate. The one here needs no rights at all.
+
+pub mod fallback;

@@ -1,0 +1,78 @@
+//! Seeing a disk's foreground without BPF rights, at the scale of milliseconds.
+//!
+//! Problem: the block layer's public counters (`/sys/block/DISK/stat`) sum over everybody. Approach: what the job did is
+//! known from its own accounts (`/proc/PID/io`), so the foreground is what remains:
+//!
+//! ```text
+//!   device's completed bytes since the last sample
+//! − the job's bytes not yet seen at the device       = foreground bytes
+//! ```
+//!
+//! The two accounts differ in time: a process is charged a read when it submits it and a write when it dirties the page,
+//! the device counts when it completes. So the job's bytes go into an account per direction, and completions draw from
+//! it before they count as foreground. Reads that are still in the account when the device has none in service were
+//! served by another disk and are struck off (one sample later, since the job may have submitted after the device was
+//! read); dirtied bytes fade with a half-life of 30 s, after which write-back has come by. The job's accounts are read
+//! *after* the device's, or requests between the two would look like foreground.
+//!
+//! What it can't see: a file system's journal and write-back of other people's pages are foreground, even if the job
+//! caused them; requests shorter than a sample are dated to the sample; a job that reads from two disks at once hides
+//! foreground of the same size on one for a sample. All errors but the last are on the foreground's side.
+//!
+//! Units: the files count sectors of 512 bytes. Source: `Documentation/block/stat.rst`, proc_pid_io(5),
+//! `Documentation/accounting/psi.rst`.
+
+use std::io;
+
+use lull_core::{Nanos, Observation};
+
+use crate::root::Root;
+
+mod account;
+mod read;
+
+pub use account::{Account, DeviceCounts};
+pub use read::JobIo;
+
+/// The sensor of one disk.
+#[derive(Debug)]
+pub struct FallbackSensor {
+    root: Root,
+    disk: String,
+    account: Account,
+    pressure: Option<Nanos>,
+    pressure_grown: Nanos,
+}
+
+impl FallbackSensor {
+    /// A sensor of `disk`, a name in `/sys/block`. The first sample is the zero of all counts.
+    pub fn new(disk: &str, root: Root) -> Self {
+        Self {
+            root,
+            disk: disk.to_owned(),
+            account: Account::default(),
+            pressure: None,
+            pressure_grown: Nanos::ZERO,
+        }
+    }
+
+    /// Reads the device and then, by calling `job`, the job's accounts.
+    pub fn sample(&mut self, now: Nanos, job: impl FnOnce() -> JobIo) -> io::Result<Observation> {
+        let device = read::device(&self.root, &self.disk)?;
+        let job = job();
+        let pressure = read::io_pressure(&self.root);
+        if let (Some(new), Some(old)) = (pressure, self.pressure) {
+            self.pressure_grown = new.since(old);
+        }
+        self.pressure = pressure;
+        Ok(self.account.update(now, device, job))
+    }
+
+    /// How long, between the last two samples, some task of this host waited for I/O; zero where PSI is off.
+    pub const fn io_stall(&self) -> Nanos {
+        self.pressure_grown
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,23 +8,24 @@
 //! the latest interval, so its state is a function of an [`Observation`] and the time:
 //!
 //! 1. F if foreground is in service;
-//! 2. else P if a running interval was started by the foreground, or by background that fell empty in `*-bp`;
+//! 2. else P if a running interval was started by the foreground, or by background as the variant says;
 //! 3. else B if background is in service;
 //! 4. else I.
 //!
-//! An interval that began at `from` runs while `now < from + interval`. A `from` of zero means "never": no interval
-//! runs. A zero interval never runs. An infinite one runs for ever; it is started by the foreground's arrival as
-//! well as by its end, under both start rules, so that a missed event cannot let background through (I-5).
+//! An interval that began at `from` runs while `now < from + interval`, an infinite one for ever, one of zero never.
+//! A `from` of zero means "never": no interval runs.
 //!
-//! The views know no backlog. A background request that waits while another one ends (B on b in `bp-*`) is known
-//! to [`Resource`](crate::resource::Resource) only; without one waiting and without a grant under way both agree.
-//! `lull_record.h` repeats [`derive_state`] for the kernel programs, and a test compares the two.
+//! The views know no backlog. In `bp-*` each end of a background request counts as one with another waiting (B on
+//! b), in `bb-bp` one that leaves none in service as one with none waiting (B on i).
+//! [`Resource`](crate::resource::Resource) knows the backlog; without a grant under way it agrees, in `bb-*` when
+//! none waits, in `bp-*` when one does. `lull_policy.h` repeats [`derive_state`] for the kernel programs, and a test
+//! compares the two.
 
-use crate::machine::{AfterEmpty, StartRule, State, Variant};
+use crate::machine::{AfterBackground, AfterEmpty, StartRule, State, Variant};
 use crate::time::{Interval, Nanos};
 use crate::view::{ClassView, Observation};
 
-/// The state at `now` of a resource with no background request waiting.
+/// The state at `now` as the views tell it.
 pub fn derive_state(
     observation: &Observation,
     interval: Interval,
@@ -33,11 +34,12 @@ pub fn derive_state(
     now: Nanos,
 ) -> State {
     let Observation { foreground, background } = observation;
+    let queued = variant.on_background == AfterBackground::Interval;
     let emptied = variant.on_empty == AfterEmpty::Interval && background.in_service == 0;
-    let background_from = if emptied { background.last_end } else { Nanos::ZERO };
+    let background_from = if queued || emptied { background.last_end } else { Nanos::ZERO };
     if foreground.in_service > 0 {
         State::Foreground
-    } else if runs(interval, foreground_from(foreground, interval, start_rule), now)
+    } else if runs(interval, foreground_from(foreground, start_rule), now)
         || runs(interval, background_from, now)
     {
         State::Interval
@@ -49,11 +51,10 @@ pub fn derive_state(
 }
 
 /// When the foreground last started the interval; zero for never.
-pub(crate) fn foreground_from(view: &ClassView, interval: Interval, start_rule: StartRule) -> Nanos {
-    match (interval, start_rule) {
-        (Interval::Infinite, _) => view.last_start.max(view.last_end),
-        (Interval::Finite(_), StartRule::Completion) => view.last_end,
-        (Interval::Finite(_), StartRule::Request) => view.last_start,
+pub(crate) fn foreground_from(view: &ClassView, start_rule: StartRule) -> Nanos {
+    match start_rule {
+        StartRule::Completion => view.last_end,
+        StartRule::Request => view.last_start,
     }
 }
 

@@ -15,10 +15,12 @@
 //! | [`derive`] | the state as a function of a view and the time |
 //! | [`setting`] | the parameters of one resource at one moment |
 //! | [`resource`] | one resource: machine, waiting background requests, bound on those in service |
+//! | [`hold`] | when to freeze the whole job, for what the request gate cannot see |
 #![forbid(unsafe_code)]
 
 pub mod derive;
 pub mod histogram;
+pub mod hold;
 pub mod machine;
 pub mod resource;
 pub mod setting;
@@ -28,6 +30,7 @@ pub mod view;
 
 pub use derive::derive_state;
 pub use histogram::Histogram;
+pub use hold::{Hold, HoldAction, HoldSetting, HoldState};
 pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
 };

@@ -28,7 +28,7 @@
 //! the last foreground request are kept, or the restart would end an interval. A clock that steps back takes all
 //! remembered times with it, and a time in a view that lies in the future counts as the time of its first reading,
 //! so that no interval is longer than set. What the view says of requests in service is always believed: sensors
-//! miss events and heal.
+//! miss events and heal; a foreground whose end was missed ended when it was first seen gone.
 //!
 //! Counters (I-7) are exact when each event is observed. Foreground requests that came and went between two
 //! readings count as one burst: the first in the state it found, the others as F\[f\].
@@ -138,34 +138,17 @@ impl Resource {
 
     /// Takes `input` in and appends to `started` the requests that may start now, in the order of their arrival.
     pub fn step(&mut self, now: Nanos, input: Input, started: &mut Vec<Ticket>) {
-        self.rewind(now);
-        let starts = if let Input::Observe(observation) = &input {
-            self.track.background_starts(observation)
-        } else {
-            0
-        };
-        self.grants.materialise(starts);
-        self.advance(now, starts > 0);
-        match input {
-            Input::Observe(observation) => self.observe(now, observation),
-
-            Input::Arrive(ticket) => {
-                if self.waiting.is_empty() && self.state == State::Interval {
-                    self.count(Event::Background, 1);
-                }
-                self.waiting.push_back(Waiting { ticket, arrived: now });
-            }
-            Input::Returned(ticket) | Input::Withdraw(ticket) => {
-                self.grants.retire(ticket);
-                self.waiting.retain(|waiting| waiting.ticket != ticket);
-            }
-            Input::Tick => {}
-        }
-        self.settle_empty(now);
+        self.take(now, &input);
         self.admit(now, started);
         self.state = self.state(now);
         #[cfg(debug_assertions)]
         self.check_invariants(now);
+    }
+
+    /// Takes a view in and starts nothing: who waits starts at the next step.
+    pub fn note(&mut self, now: Nanos, observation: Observation) {
+        self.take(now, &Input::Observe(observation));
+        self.state = self.state(now);
     }
 
     /// Whether a request that arrived now would start at once.
@@ -246,13 +229,14 @@ impl Resource {
         let emptied = self.is_empty(now) && self.setting.variant.on_empty == AfterEmpty::Interval;
         let emptied_from = if emptied { background.last_end } else { Nanos::ZERO };
         [
-            foreground_from(foreground, self.setting.interval, self.setting.start_rule),
+            foreground_from(foreground, self.setting.start_rule),
             self.queued_from,
             self.emptied_from.max(emptied_from),
         ]
     }
 
-    fn interval_end(&self, now: Nanos) -> Option<Nanos> {
+    /// When the interval that runs at `now` ends; `None` for never. Without one running, a time that has passed.
+    pub fn interval_end(&self, now: Nanos) -> Option<Nanos> {
         let Interval::Finite(length) = self.setting.interval else { return None };
         self.interval_from(now).into_iter().max().map(|from| from.plus(length))
     }
@@ -260,6 +244,33 @@ impl Resource {
     /// Neither in service nor waiting: the background's queue is empty.
     fn is_empty(&self, now: Nanos) -> bool {
         self.waiting.is_empty() && self.in_service(now) == 0
+    }
+
+    fn take(&mut self, now: Nanos, input: &Input) {
+        self.rewind(now);
+        let starts = if let Input::Observe(observation) = input {
+            self.track.background_starts(observation)
+        } else {
+            0
+        };
+        self.grants.materialise(starts);
+        self.advance(now, starts > 0);
+        match *input {
+            Input::Observe(observation) => self.observe(now, observation),
+
+            Input::Arrive(ticket) => {
+                if self.waiting.is_empty() && self.state == State::Interval {
+                    self.count(Event::Background, 1);
+                }
+                self.waiting.push_back(Waiting { ticket, arrived: now });
+            }
+            Input::Returned(ticket) | Input::Withdraw(ticket) => {
+                self.grants.retire(ticket);
+                self.waiting.retain(|waiting| waiting.ticket != ticket);
+            }
+            Input::Tick => {}
+        }
+        self.settle_empty(now);
     }
 
     /// A clock that stepped back takes everything remembered with it.

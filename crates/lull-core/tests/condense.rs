@@ -1,12 +1,13 @@
 //! Condensation: a reading stands for all events since the last one. A resource that sees every event and one that
-//! sees only some readings agree on the state, at the reading and ever after, and on what starts; and without a
-//! backlog both agree with `derive_state`, which has no memory at all.
+//! sees only some readings agree on the state, at the reading and ever after, and on what starts. And both agree with
+//! `derive_state`, which has no memory at all, given the backlog that it assumes.
 
 mod common;
 
 use common::{DeviceEvent, apply, moments, possible};
 use lull_core::{
-    Input, Interval, Nanos, Observation, Resource, Setting, StartRule, Ticket, Variant, derive_state,
+    AfterBackground, Input, Interval, Nanos, Observation, Resource, Setting, StartRule, Ticket, Variant,
+    derive_state,
 };
 use proptest::prelude::*;
 
@@ -61,10 +62,40 @@ proptest! {
             }
             step(&mut some, now, Input::Observe(sensor));
             for moment in moments(now, 20) {
-                let expected = derive_state(&sensor, setting.interval, setting.variant, setting.start_rule, moment);
-                prop_assert_eq!(every.state(moment), expected, "every event, at {:?}", moment);
-                prop_assert_eq!(some.state(moment), expected, "some readings, at {:?}", moment);
+                prop_assert_eq!(every.state(moment), some.state(moment), "at {:?}", moment);
+                if setting.variant.on_background == AfterBackground::Background {
+                    let derived = derive_state(&sensor, setting.interval, setting.variant, setting.start_rule, moment);
+                    prop_assert_eq!(some.state(moment), derived, "at {:?}", moment);
+                }
                 prop_assert_eq!(every.admits(moment), some.admits(moment));
+            }
+        }
+    }
+
+    #[test]
+    fn with_a_backlog_the_derived_state_is_that_of_the_variants_that_pause(setting in setting(), events in fine()) {
+        let pausing = Variant { on_background: AfterBackground::Interval, ..setting.variant };
+        let setting = Setting { variant: pausing, settle: Nanos(1), ..setting };
+        let mut sensor = Observation::default();
+        let mut resource = Resource::new(setting);
+        let mut now = Nanos(1_000);
+        for ticket in 0..300 {
+            step(&mut resource, now, Input::Arrive(Ticket(ticket)));
+        }
+        for (pause, background, start, skipped) in events {
+            now = now.plus(Nanos(pause));
+            if !possible(&sensor, background, start) {
+                continue;
+            }
+            apply(&mut sensor, DeviceEvent { at: now, background, start });
+            if skipped {
+                continue;
+            }
+            step(&mut resource, now, Input::Observe(sensor));
+            prop_assert!(resource.waiting() > 0);
+            for moment in moments(now.plus(setting.settle), 20) {
+                let derived = derive_state(&sensor, setting.interval, setting.variant, setting.start_rule, moment);
+                prop_assert_eq!(resource.state(moment), derived, "at {:?}", moment);
             }
         }
     }

@@ -112,10 +112,9 @@ impl Replay {
 
     /// When the running intervals end: `None` if none runs, `Some(None)` if never.
     fn interval_end(&self) -> Option<Option<Nanos>> {
-        let foreground = match (self.setting.interval, self.setting.start_rule) {
-            (Interval::Infinite, _) => self.foreground_start,
-            (_, StartRule::Completion) => self.foreground_end,
-            (_, StartRule::Request) => self.foreground_start,
+        let foreground = match self.setting.start_rule {
+            StartRule::Completion => self.foreground_end,
+            StartRule::Request => self.foreground_start,
         };
         let froms = [foreground, self.queued_end, self.emptied].into_iter().flatten();
         match self.setting.interval {

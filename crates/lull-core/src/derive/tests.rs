@@ -57,14 +57,16 @@ fn the_request_rule_counts_from_the_arrival() {
 }
 
 #[test]
-fn background_that_fell_empty_starts_the_interval_in_two_variants() {
+fn background_starts_the_interval_as_the_variant_says() {
     let interval = Interval::Finite(Nanos(20));
-    for (variant, expected) in [("bb-bi", 'I'), ("bb-bp", 'P'), ("bp-bi", 'I'), ("bp-bp", 'P')] {
+    for (variant, more, none) in
+        [("bb-bi", 'B', 'I'), ("bb-bp", 'B', 'P'), ("bp-bi", 'P', 'P'), ("bp-bp", 'P', 'P')]
+    {
         let at = |background, now| {
             letter(ClassView::default(), background, interval, variant, StartRule::Completion, now)
         };
-        assert_eq!((at(served(0), 129), at(served(0), 130)), (expected, 'I'), "{variant}");
-        assert_eq!(at(served(1), 129), 'B', "{variant}: not empty");
+        assert_eq!((at(served(0), 129), at(served(0), 130)), (none, 'I'), "{variant}: none in service");
+        assert_eq!((at(served(1), 129), at(served(1), 130)), (more, 'B'), "{variant}: another in service");
     }
 }
 
@@ -74,8 +76,6 @@ fn both_ends_of_the_interval_are_exact() {
         assert_eq!(letter(served(0), served(1), Interval::NONE, "bp-bp", rule, END), 'B');
         assert_eq!(letter(served(0), served(1), Interval::Infinite, "bb-bi", rule, u64::MAX), 'P');
         assert_eq!(letter(ClassView::default(), served(1), Interval::Infinite, "bb-bi", rule, u64::MAX), 'B');
-        let end_was_missed = ClassView { ended: 0, last_end: Nanos::ZERO, ..served(0) };
-        assert_eq!(letter(end_was_missed, served(1), Interval::Infinite, "bb-bi", rule, u64::MAX), 'P');
     }
     let longest = Interval::Finite(Nanos::MAX);
     assert_eq!(

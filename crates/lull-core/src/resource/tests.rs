@@ -250,11 +250,41 @@ fn a_time_in_the_future_counts_from_its_first_reading() {
 
 #[test]
 fn a_sensor_that_missed_the_end_is_believed_when_it_heals() {
+    let mut plain = Bench::new(Interval::NONE, 1);
+    plain.begin(100, false);
+    plain.arrive(101, 1);
+    plain.sensor.foreground.in_service = 0;
+    assert_eq!(plain.step(102, Input::Observe(plain.sensor)), [1]);
+
+    let mut bench = Bench::new(Interval::Finite(ms(10)), 1);
+    bench.begin(100, false);
+    bench.sensor.foreground.in_service = 0;
+    for at in [120, 125] {
+        bench.step(at, Input::Observe(bench.sensor));
+    }
+    assert_eq!(
+        (bench.state(129), bench.state(130)),
+        ('P', 'I'),
+        "the interval counts from the first sight of the end"
+    );
+
+    let mut never = Bench::new(Interval::Infinite, 1);
+    never.sensor.foreground = ClassView { started: 1, last_start: ms(100), ..ClassView::default() };
+    never.step(101, Input::Observe(never.sensor));
+    assert_eq!(never.arrive(1 << 30, 1), NONE);
+}
+
+#[test]
+fn a_noted_view_counts_at_once_and_starts_at_the_next_step() {
     let mut bench = Bench::new(Interval::NONE, 1);
     bench.begin(100, false);
     bench.arrive(101, 1);
-    bench.sensor.foreground.in_service = 0;
-    assert_eq!(bench.step(102, Input::Observe(bench.sensor)), [1]);
+    bench.sensor.foreground =
+        ClassView { in_service: 0, ended: 1, last_end: ms(102), ..bench.sensor.foreground };
+    bench.resource.note(ms(102), bench.sensor);
+    assert_eq!((bench.state(102), bench.resource.waiting()), ('I', 1));
+    assert_eq!(bench.resource.wake(ms(102)).at, Some(ms(102)));
+    assert_eq!(bench.tick(102), [1]);
 }
 
 #[test]

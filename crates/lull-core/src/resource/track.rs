@@ -3,7 +3,8 @@
 //! A view whose counts are lower than before is from a restarted sensor: its counts are taken as they are, and no
 //! event is inferred from the difference. The times of the last foreground request survive, since the restart did
 //! not undo it. A time in the future is taken for the moment at which it was first read, and stays so until the
-//! sensor shows another one.
+//! sensor shows another one. Foreground that is gone without an end since its last arrival has just ended: the sensor
+//! missed it, and the interval must not be missed with it.
 
 use crate::derive::foreground_from;
 use crate::setting::Setting;
@@ -46,7 +47,7 @@ impl Track {
 
     /// The start of the foreground's interval as it was before the latest view.
     pub(super) fn interval_before(&self, setting: &Setting) -> Nanos {
-        foreground_from(&self.before, setting.interval, setting.start_rule)
+        foreground_from(&self.before, setting.start_rule)
     }
 
     /// How many background requests have started since the latest view; none if the sensor has restarted.
@@ -63,10 +64,14 @@ impl Track {
         let background_starts = self.background_starts(&raw);
         let restarted = self.restarted(&raw);
         let old = std::mem::replace(&mut self.raw, raw);
-        let view = Observation {
+        let mut view = Observation {
             foreground: clamp(now, &raw.foreground, &old.foreground, &self.view.foreground),
             background: clamp(now, &raw.background, &old.background, &self.view.background),
         };
+        let foreground = &mut view.foreground;
+        if foreground.in_service == 0 && foreground.last_end < foreground.last_start {
+            foreground.last_end = now;
+        }
         let old = std::mem::replace(&mut self.view, view);
         self.before = old.foreground;
         if restarted {

@@ -56,21 +56,22 @@ const REMOVE_PAUSE: Duration = Duration::from_millis(2);
 
 /// What went wrong with a group, and where.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {action} control group '{path}': {source}")]
+#[error("cannot {action} control group '{path}': {cause}")]
 pub struct GroupError {
     action: &'static str,
     path: PathBuf,
-    source: io::Error,
+    // Part of the message, so not a source that a report would print again.
+    cause: io::Error,
 }
 
 impl GroupError {
-    fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self { action, path: path.to_owned(), source }
+    fn new(action: &'static str, path: &Path, cause: io::Error) -> Self {
+        Self { action, path: path.to_owned(), cause }
     }
 
     /// The system's answer.
     pub const fn io(&self) -> &io::Error {
-        &self.source
+        &self.cause
     }
 }
 
@@ -147,7 +148,7 @@ impl JobGroup {
         if let Some(index) = self.groups.iter().position(|group| group.path() == path) {
             return Ok(index);
         }
-        fs::create_dir(&path).map_err(|source| GroupError::new("create", &path, source))?;
+        fs::create_dir(&path).map_err(|cause| GroupError::new("create", &path, cause))?;
         let group = open_group(&path).inspect_err(|_| {
             let _swept_later = fs::remove_dir(&path);
         })?;
@@ -173,7 +174,7 @@ impl JobGroup {
     pub fn add(&self, pid: i32) -> Result<(), GroupError> {
         self.groups.iter().try_for_each(|group| {
             put(&group.path().join("cgroup.procs"), &pid.to_string())
-                .map_err(|source| GroupError::new("move a process into", group.path(), source))
+                .map_err(|cause| GroupError::new("move a process into", group.path(), cause))
         })
     }
 
@@ -202,7 +203,7 @@ impl JobGroup {
         let action = if frozen { "freeze" } else { "thaw" };
         match self.freezer.and_then(|index| self.groups.get(index)) {
             Some(group) => {
-                group.set_frozen(frozen).map_err(|source| GroupError::new(action, group.path(), source))
+                group.set_frozen(frozen).map_err(|cause| GroupError::new(action, group.path(), cause))
             }
             None => Err(GroupError::new(action, Path::new(""), io::ErrorKind::Unsupported.into())),
         }
@@ -219,14 +220,14 @@ impl JobGroup {
         let Some(group) = self.idle.and_then(|index| self.groups.get(index)) else { return Ok(false) };
         put(&group.path().join("cpu.idle"), "1")
             .map(|()| true)
-            .map_err(|source| GroupError::new("set cpu.idle of", group.path(), source))
+            .map_err(|cause| GroupError::new("set cpu.idle of", group.path(), cause))
     }
 
     /// The processes of the job, as this PID namespace numbers them; empty if there is no group.
     pub fn procs(&self) -> Result<Vec<i32>, GroupError> {
         match self.groups.first() {
             Some(group) => {
-                procs_in(group.path()).map_err(|source| GroupError::new("list", group.path(), source))
+                procs_in(group.path()).map_err(|cause| GroupError::new("list", group.path(), cause))
             }
             None => Ok(Vec::new()),
         }
@@ -247,7 +248,7 @@ fn open_group(path: &Path) -> Result<Box<dyn Group>, GroupError> {
     } else {
         v1::Group1::open(path).map(|group| Box::new(group) as Box<dyn Group>)
     };
-    opened.map_err(|source| GroupError::new("open", path, source))
+    opened.map_err(|cause| GroupError::new("open", path, cause))
 }
 
 fn procs_in(path: &Path) -> io::Result<Vec<i32>> {

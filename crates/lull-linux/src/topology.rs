@@ -93,12 +93,12 @@ pub struct Disk {
 #[derive(Debug, thiserror::Error)]
 pub enum TopologyError {
     /// The path can't be looked at.
-    #[error("cannot look at '{path}': {source}; check the path and its permissions")]
+    #[error("cannot look at '{path}': {cause}; check the path and its permissions")]
     Stat {
         /// The path as given.
         path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
+        /// The system's answer; part of the message, so not a source that a report would print again.
+        cause: std::io::Error,
     },
     /// sysfs does not know the device.
     #[error("block device {dev} is not in /sys/dev/block; is sysfs mounted, and the device still there?")]
@@ -162,7 +162,7 @@ impl<'a> Topology<'a> {
             Some(rdev) => Ok(rdev),
             None => self.stat.dev(path),
         };
-        let dev = found.map_err(|source| TopologyError::Stat { path: path.to_owned(), source })?;
+        let dev = found.map_err(|cause| TopologyError::Stat { path: path.to_owned(), cause })?;
         self.serving_disks(dev)
     }
 

@@ -12,6 +12,8 @@ use crate::topology::DiskKind;
 pub enum Effect {
     /// It does what it says.
     Takes,
+    /// It does so in some cases only.
+    Partly,
     /// The kernel accepts and ignores it.
     NoEffect,
     /// The kernel does not let us.
@@ -58,6 +60,10 @@ pub struct Plan {
     pub reasons: Vec<Reason>,
 }
 
+/// Why a mark of single tasks counts for less under autogroup.
+const SESSION_ONLY: &str =
+    "only against tasks of the same session: autogroup gives each session its own share";
+
 const ALL: [Mark; 5] = [Mark::IoprioIdle, Mark::SchedIdle, Mark::Nice, Mark::OomScore, Mark::TimerSlack];
 
 fn as_list<S: Serializer>(marks: &MarkSet, serializer: S) -> Result<S::Ok, S::Error> {
@@ -102,17 +108,17 @@ impl Plan {
         } else {
             self.reason("cpu.idle", Effect::Refused, no_cpu_idle(facts));
         }
-        let scope = if self.cpu_idle {
-            "tags each task; the cgroup's cpu.idle decides against other sessions"
+        let (effect, scope) = if self.cpu_idle {
+            (Effect::Takes, "tags each task; the cgroup's cpu.idle decides against other sessions")
         } else if cpu.autogroup.applies {
-            "only against tasks of the same session: autogroup gives each session its own share"
+            (Effect::Partly, SESSION_ONLY)
         } else {
-            "runs when no other task of its CPU group wants the CPU"
+            (Effect::Takes, "runs when no other task of its CPU group wants the CPU")
         };
         match &cpu.sched_idle {
             Trial::Works => {
                 self.marks = self.marks.with(Mark::SchedIdle);
-                self.reason("SCHED_IDLE", Effect::Takes, scope);
+                self.reason("SCHED_IDLE", effect, scope);
                 let why = if cpu.autogroup.applies && !self.cpu_idle {
                     "SCHED_IDLE is lower than any nice value, and autogroup voids nice between sessions"
                 } else {
@@ -132,12 +138,12 @@ impl Plan {
         match &facts.cpu.nice {
             Trial::Works => {
                 self.marks = self.marks.with(Mark::Nice);
-                let why = if facts.cpu.autogroup.applies {
-                    "only against tasks of the same session: autogroup gives each session its own share"
+                let (effect, why) = if facts.cpu.autogroup.applies {
+                    (Effect::Partly, SESSION_ONLY)
                 } else {
-                    "a small share of the CPU"
+                    (Effect::Takes, "a small share of the CPU")
                 };
-                self.reason("nice 19", Effect::Takes, why);
+                self.reason("nice 19", effect, why);
             }
             Trial::Fails { why, .. } => self.reason("nice 19", Effect::Refused, why.clone()),
         }
@@ -149,7 +155,7 @@ impl Plan {
             Trial::Works => {
                 self.marks = self.marks.with(Mark::IoprioIdle);
                 self.reason(
-                    "I/O class idle, as a tag",
+                    "I/O class idle as a tag",
                     Effect::Takes,
                     "sensors tell background requests by it",
                 );
@@ -160,8 +166,11 @@ impl Plan {
                     ) || disk.ioprio.level != IoprioLevel::None
                 };
                 for disk in facts.disks.iter().filter(decides) {
-                    let effect =
-                        if disk.ioprio.level == IoprioLevel::None { Effect::NoEffect } else { Effect::Takes };
+                    let effect = match disk.ioprio.level {
+                        IoprioLevel::None => Effect::NoEffect,
+                        IoprioLevel::Order => Effect::Partly,
+                        IoprioLevel::Full => Effect::Takes,
+                    };
                     self.reason(format!("I/O class idle on {}", disk.name), effect, disk.ioprio.why.clone());
                 }
             }

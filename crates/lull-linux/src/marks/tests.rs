@@ -95,10 +95,12 @@ fn a_scheduler_that_ignores_classes_makes_the_class_a_tag_only() {
     let mut facts = rich();
     facts.disks = vec![
         disk("vda", DiskKind::Disk, IoprioLevel::None),
+        disk("sdb", DiskKind::Disk, IoprioLevel::Order),
         disk("dm-0", DiskKind::DeviceMapper, IoprioLevel::None),
     ];
     let plan = Plan::for_facts(&facts);
     assert_eq!(reason(&plan, "I/O class idle on vda").effect, Effect::NoEffect);
+    assert_eq!(reason(&plan, "I/O class idle on sdb").effect, Effect::Partly);
     assert!(plan.marks.contains(Mark::IoprioIdle), "the sensors read it");
     assert!(plan.reasons.iter().all(|reason| !reason.what.contains("dm-0")), "the disks below decide");
 }
@@ -111,6 +113,7 @@ fn autogroup_confines_the_cpu_class_unless_a_group_is_idle() {
     facts.cgroups = v2(Trial::Works, true, false);
     let plan = Plan::for_facts(&facts);
     assert!(reason(&plan, "SCHED_IDLE").why.contains("same session"));
+    assert_eq!(reason(&plan, "SCHED_IDLE").effect, Effect::Partly);
     assert!(reason(&plan, "nice 19").why.contains("autogroup"));
     assert_eq!(reason(&plan, "cpu.idle").effect, Effect::Refused);
 }

@@ -1,0 +1,175 @@
+//! What would improve things here, with the exact command where there is one.
+//!
+//! Only what follows from the facts is advised, the most valuable first: seeing requests, holding them, holding the job,
+//! marking it, then single disks. A host where everything is had gets no advice.
+
+use std::path::Path;
+
+use lull_linux::marks::Plan;
+use lull_linux::probe::{Facts, Trial};
+use lull_linux::topology::DiskKind;
+use serde::Serialize;
+
+/// One improvement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Advice {
+    /// What to do, and what it is good for.
+    pub(super) what: String,
+    /// The command, if one does it.
+    pub(super) command: Option<String>,
+}
+
+/// All advice for this host. `program` is lull itself; `systemd` says whether systemd runs the host.
+pub(super) fn all(facts: &Facts, plan: &Plan, program: &Path, systemd: bool) -> Vec<Advice> {
+    let host = [
+        sensor(facts, program),
+        gate(facts),
+        hold(facts, systemd),
+        cpu(facts, plan, systemd),
+        pressure(facts),
+    ];
+    host.into_iter().flatten().chain(disks(facts)).collect()
+}
+
+fn advice(what: impl Into<String>, command: Option<String>) -> Option<Advice> {
+    Some(Advice { what: what.into(), command })
+}
+
+fn sensor(facts: &Facts, program: &Path) -> Option<Advice> {
+    let bpf = &facts.bpf;
+    if bpf.usable() {
+        return None;
+    }
+    if !bpf.btf {
+        let what = "A kernel built with CONFIG_DEBUG_INFO_BTF (those of Debian 12, Ubuntu 22.04, Fedora 34 and later are) lets \
+                    lull see each request: intervals of microseconds instead of milliseconds.";
+        return advice(what, None);
+    }
+    if facts.user.euid == 0 {
+        let what = "Root here may not load BPF programs: the container or a security module forbids it. Give it CAP_BPF and \
+                    CAP_PERFMON (or CAP_SYS_ADMIN), or run lull on the host: intervals of microseconds instead of \
+                    milliseconds.";
+        return advice(what, None);
+    }
+    let what = "Let lull load its BPF observers: intervals of microseconds instead of milliseconds. The job does not inherit \
+                the capabilities.";
+    advice(what, Some(format!("sudo setcap cap_bpf,cap_perfmon+ep {}", program.display())))
+}
+
+fn gate(facts: &Facts) -> Option<Advice> {
+    let seccomp = &facts.seccomp;
+    match seccomp.listener.errno() {
+        Some(libc::EBUSY) => advice(
+            "Start lull outside of the program that already holds this process's system calls (another lull run, or a \
+             container runtime): the kernel allows one holder per process.",
+            None,
+        ),
+        Some(_) => advice(
+            "Allow seccomp(2) with user notification in the container's profile (kernel 5.5 or newer): requests can then be \
+             held one by one, instead of the whole job.",
+            None,
+        ),
+        None if seccomp.usable() && !seccomp.sync_wake_up => {
+            advice("Kernel 6.6 or newer: a held call then costs a third.", None)
+        }
+        None if !seccomp.usable() => advice(
+            "Kernel 5.5 or newer: requests can then be held one by one, instead of the whole job.",
+            None,
+        ),
+        None => None,
+    }
+}
+
+fn hold(facts: &Facts, systemd: bool) -> Option<Advice> {
+    if facts.cgroups.freezing().is_some_and(|hierarchy| hierarchy.version == 2) {
+        return None;
+    }
+    let own = facts.cgroups.v2.as_ref();
+    let denied =
+        own.and_then(|own| own.child.errno()).filter(|errno| [libc::EACCES, libc::EPERM].contains(errno));
+    if denied.is_some() && systemd && facts.user.euid != 0 {
+        return advice(
+            "Start lull in a control group of yours: the job is then frozen by one write, unseen by itself, instead of by stop \
+             signals.",
+            Some("systemd-run --user --scope lull run -- CMD".to_owned()),
+        );
+    }
+    if own.is_none() && facts.kernel.at_least(5, 2) {
+        return advice(
+            "Mount the v2 hierarchy beside the others: a job frozen there can still be killed.",
+            Some(
+                "sudo mkdir -p /sys/fs/cgroup/unified && sudo mount -t cgroup2 none /sys/fs/cgroup/unified"
+                    .to_owned(),
+            ),
+        );
+    }
+    if own.and_then(|own| own.child.errno()) == Some(libc::EROFS) {
+        return advice(
+            "The control groups are mounted read-only, as containers do: mount them writable, or run lull on the host; the job \
+             is stopped by signals until then.",
+            None,
+        );
+    }
+    None
+}
+
+fn cpu(facts: &Facts, plan: &Plan, systemd: bool) -> Option<Advice> {
+    if plan.cpu_idle {
+        return None;
+    }
+    if systemd
+        && facts.kernel.at_least(5, 15)
+        && facts.cgroups.v2.is_some()
+        && facts.cgroups.v1_of("cpu").is_none()
+    {
+        let user = if facts.user.euid == 0 { "" } else { " --user" };
+        return advice(
+            "Let systemd give job and lull the idle CPU class as a group (systemd 252 or newer); needed only if the job is busy on \
+             CPUs that others want.",
+            Some(format!("systemd-run{user} --scope -p CPUWeight=idle lull run -- CMD")),
+        );
+    }
+    if facts.cpu.autogroup.applies && facts.cpu.sched_idle.works() {
+        return advice(
+            "Under autogroup the job's idle CPU class counts only within this terminal's session. Give the job a session of its \
+             own with the least share; needed only if it is busy on CPUs that others want, and Ctrl-C does not reach it then.",
+            Some("setsid -w sh -c 'echo 19 > /proc/self/autogroup; exec lull run -- CMD'".to_owned()),
+        );
+    }
+    None
+}
+
+fn pressure(facts: &Facts) -> Option<Advice> {
+    if !facts.kernel.pressure.is_empty() || !facts.kernel.at_least(4, 20) {
+        return None;
+    }
+    advice(
+        "Boot with psi=1 on the kernel's command line: stalls for I/O are then counted and reported.",
+        None,
+    )
+}
+
+/// Advice on single disks: loop devices whose requests go through the page cache below.
+pub(super) fn disks(facts: &Facts) -> impl Iterator<Item = Advice> {
+    let buffered =
+        facts.disks.iter().filter(|disk| disk.kind == DiskKind::Loop && disk.loop_direct_io == Some(false));
+    buffered.map(|disk| Advice {
+        what: format!(
+            "{} reads and writes through the page cache of its file, where a kernel thread asks in place of the job: with direct \
+             I/O the disk below sees whose request it is, and nothing is cached twice.",
+            disk.name
+        ),
+        command: Some(format!("sudo losetup --direct-io=on /dev/{}", disk.name)),
+    })
+}
+
+/// Why something does not work, for a line that says so.
+pub(super) fn because(trial: &Trial) -> String {
+    match trial {
+        Trial::Works => "works".to_owned(),
+        Trial::Fails { why, .. } => format!("refused: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

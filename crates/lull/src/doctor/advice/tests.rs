@@ -1,0 +1,74 @@
+use super::super::tests::{facts, poor};
+use super::*;
+
+fn commands(facts: &Facts, systemd: bool) -> Vec<String> {
+    let plan = Plan::for_facts(facts);
+    let all = all(facts, &plan, Path::new("/usr/bin/lull"), systemd);
+    all.into_iter().filter_map(|advice| advice.command).collect()
+}
+
+#[test]
+fn a_host_that_has_everything_gets_no_advice() {
+    let facts = facts();
+    assert_eq!(all(&facts, &Plan::for_facts(&facts), Path::new("lull"), true), []);
+}
+
+#[test]
+fn an_ordinary_user_under_systemd_is_told_the_commands() {
+    let commands = commands(&poor(), true);
+    assert_eq!(commands[0], "sudo setcap cap_bpf,cap_perfmon+ep /usr/bin/lull");
+    assert_eq!(commands[1], "systemd-run --user --scope lull run -- CMD");
+    assert!(commands[2].contains("CPUWeight=idle"));
+}
+
+#[test]
+fn without_systemd_a_session_of_its_own_is_the_remedy() {
+    let commands = commands(&poor(), false);
+    assert!(commands.iter().all(|command| !command.contains("systemd")), "{commands:?}");
+    assert!(commands.iter().any(|command| command.starts_with("setsid ")), "{commands:?}");
+}
+
+#[test]
+fn each_refusal_of_seccomp_has_its_own_advice() {
+    let mut facts = facts();
+    let advise = |facts: &Facts| gate(facts).unwrap().what;
+    facts.seccomp.listener = Trial::from_errno(libc::EBUSY);
+    assert!(advise(&facts).contains("outside"));
+    facts.seccomp.listener = Trial::from_errno(libc::ENOSYS);
+    assert!(advise(&facts).contains("profile"));
+    facts.seccomp.listener = Trial::Works;
+    facts.seccomp.sync_wake_up = false;
+    assert!(advise(&facts).contains("6.6"));
+    facts.seccomp.can_continue = false;
+    assert!(advise(&facts).contains("5.5"));
+}
+
+#[test]
+fn root_without_bpf_is_not_told_to_become_root() {
+    let mut facts = facts();
+    facts.bpf.tracing = Trial::from_errno(libc::EPERM);
+    let advice = sensor(&facts, Path::new("lull")).unwrap();
+    assert!(advice.what.contains("container") && advice.command.is_none());
+    facts.bpf.btf = false;
+    assert!(sensor(&facts, Path::new("lull")).unwrap().what.contains("CONFIG_DEBUG_INFO_BTF"));
+}
+
+#[test]
+fn a_loop_device_without_direct_io_is_told_how_to_get_it() {
+    let mut facts = facts();
+    facts.disks[0].kind = DiskKind::Loop;
+    facts.disks[0].name = "loop3".to_owned();
+    facts.disks[0].loop_direct_io = Some(false);
+    assert_eq!(commands(&facts, true), ["sudo losetup --direct-io=on /dev/loop3"]);
+    facts.disks[0].loop_direct_io = Some(true);
+    assert!(commands(&facts, true).is_empty());
+}
+
+#[test]
+fn read_only_and_missing_hierarchies_are_told_apart() {
+    let mut facts = facts();
+    facts.cgroups.v2.as_mut().unwrap().child = Trial::from_errno(libc::EROFS);
+    assert!(hold(&facts, true).unwrap().what.contains("read-only"));
+    facts.cgroups.v2 = None;
+    assert!(hold(&facts, true).unwrap().command.unwrap().contains("mount -t cgroup2"));
+}

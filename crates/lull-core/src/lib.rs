@@ -15,9 +15,11 @@
 //! | [`derive`] | the state as a function of a view and the time |
 //! | [`setting`] | the parameters of one resource at one moment |
 //! | [`resource`] | one resource: machine, waiting background requests, bound on those in service |
+//! | [`control`] | interval and bound found automatically, from what background costs |
 //! | [`hold`] | when to freeze the whole job, for what the request gate cannot see |
 #![forbid(unsafe_code)]
 
+pub mod control;
 pub mod derive;
 pub mod histogram;
 pub mod hold;
@@ -28,6 +30,10 @@ pub mod share;
 pub mod time;
 pub mod view;
 
+pub use control::{
+    Control, ControlSetting, DepthChoice, Estimate, IntervalChoice, ParseDepthError, ParseIntervalError,
+    Telemetry,
+};
 pub use derive::derive_state;
 pub use histogram::Histogram;
 pub use hold::{Hold, HoldAction, HoldSetting, HoldState};

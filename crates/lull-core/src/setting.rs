@@ -1,7 +1,7 @@
 //! What the policy of one resource is set to at one moment.
 //!
 //! A [`Setting`] is small and copied: fixed by the user, or made anew every few tens of milliseconds by
-//! the automatic control.
+//! [`Control`](crate::control::Control).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,123 @@
+//! What was measured recently: two generations of counts.
+//!
+//! A generation is closed when it is at least a second old and holds at least 200 foreground requests; the view is
+//! the sum of the open one and the one before. So the window is one to two seconds long on a fast device, 200 to
+//! 400 requests on a slow one, and forgetting costs nothing between the closings.
+//!
+//! What depends on the bound (latency beside background, background service) is kept apart and starts anew when
+//! the bound changes.
+
+use crate::histogram::{BUCKETS, Histogram, lower_bound};
+use crate::time::Nanos;
+
+const SPAN: Nanos = Nanos::from_secs(1);
+const REQUESTS: u64 = 200;
+
+/// Counts of one generation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    /// Foreground latency with no background in service on arrival.
+    pub(super) quiet: Histogram,
+    /// Spans without foreground in service.
+    pub(super) gaps: Histogram,
+    /// Foreground latency with background in service on arrival, at the present bound.
+    pub(super) loaded: Histogram,
+    /// Background latency at the present bound.
+    pub(super) service: Histogram,
+    /// Time during which the foreground was at work.
+    pub(super) active: Nanos,
+    /// Foreground requests that arrived in that time.
+    pub(super) arrived: u64,
+    /// Gaps that were longer than the interval in force.
+    pub(super) exposed: u64,
+    /// Arrivals that met background, at any bound.
+    pub(super) met: u64,
+    /// Background requests that were served while the foreground was at work, at the present bound.
+    pub(super) served: u64,
+    /// The time in which they were.
+    pub(super) served_in: Nanos,
+}
+
+impl Counts {
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.quiet.merge(&other.quiet);
+        self.gaps.merge(&other.gaps);
+        self.loaded.merge(&other.loaded);
+        self.service.merge(&other.service);
+        self.active = self.active.plus(other.active);
+        self.arrived += other.arrived;
+        self.exposed += other.exposed;
+        self.met += other.met;
+        self.served += other.served;
+        self.served_in = self.served_in.plus(other.served_in);
+    }
+
+    fn forget_depth(&mut self) {
+        self.loaded = Histogram::default();
+        self.service = Histogram::default();
+        self.served = 0;
+        self.served_in = Nanos::ZERO;
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Window {
+    open: Counts,
+    opened: Nanos,
+    before: Counts,
+}
+
+impl Window {
+    pub(super) fn add(&mut self, now: Nanos, counts: &Counts) {
+        self.open.merge(counts);
+        if now.since(self.opened) >= SPAN && self.open.arrived >= REQUESTS {
+            self.before = std::mem::take(&mut self.open);
+            self.opened = now;
+        }
+        self.opened = self.opened.min(now);
+    }
+
+    /// The bound has changed.
+    pub(super) fn forget_depth(&mut self) {
+        self.open.forget_depth();
+        self.before.forget_depth();
+    }
+
+    /// Both generations.
+    pub(super) fn view(&self) -> Counts {
+        let mut sum = self.before.clone();
+        sum.merge(&self.open);
+        sum
+    }
+}
+
+/// How many values are above `limit`, as far as the buckets tell.
+pub(super) fn above(histogram: &Histogram, limit: Nanos) -> u64 {
+    (0..BUCKETS)
+        .rev()
+        .take_while(|index| lower_bound(*index) >= limit)
+        .map(|index| histogram.buckets[index])
+        .sum()
+}
+
+/// Mean, in nanoseconds.
+pub(super) fn mean(histogram: &Histogram) -> Option<f64> {
+    let count = histogram.count();
+    (count > 0).then(|| histogram.sum_ns as f64 / count as f64)
+}
+
+/// Variance of the mean, in square nanoseconds, from the middles of the buckets.
+pub(super) fn variance_of_mean(histogram: &Histogram) -> f64 {
+    let (Some(mean), count) = (mean(histogram), histogram.count() as f64) else { return 0.0 };
+    let squares: f64 = histogram
+        .buckets
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| **n > 0)
+        .map(|(index, n)| {
+            let middle = (lower_bound(index).0 + lower_bound(index + 1).0) as f64 / 2.0;
+            *n as f64 * (middle - mean).powi(2)
+        })
+        .sum();
+    squares / count / count
+}

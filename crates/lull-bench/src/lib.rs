@@ -20,14 +20,25 @@
 //! processes of the binary itself (see [`process::Program`]).
 
 pub mod clock;
+pub mod contender;
+pub mod corpus;
+pub mod demo;
 mod error;
+pub mod experiment;
 pub mod load;
 pub mod process;
 pub mod progress;
+pub mod record;
+pub mod report;
 pub mod slowdisk;
+pub mod stats;
 pub mod stop;
+pub mod study;
 pub mod units;
 
+pub use demo::{DemoArgs, run_demo};
 pub use error::Error;
+pub use experiment::{DiskArgs, run_disk};
 pub use load::{LoadCommand, run_load};
 pub use process::Program;
+pub use report::{ReportArgs, run_report};

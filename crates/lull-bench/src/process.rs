@@ -13,6 +13,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -22,6 +23,7 @@ use std::thread;
 use std::time::Duration;
 
 use lull_core::Nanos;
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
@@ -29,7 +31,7 @@ use crate::error::Context;
 use crate::{Error, clock, stop};
 
 /// How often a waiting harness looks at its stop flag.
-pub const POLL: Duration = Duration::from_millis(5);
+pub const POLL: Duration = Duration::from_millis(10);
 /// How long a stopped process has to end by itself.
 const GRACE: Nanos = Nanos::from_secs(10);
 const KEPT_ERRORS: usize = 4096;
@@ -98,6 +100,7 @@ pub struct Exit {
 #[derive(Debug)]
 pub struct Proc {
     pid: Pid,
+    handle: Option<OwnedFd>,
     command: String,
     exit: Option<Exit>,
     stdin: Option<ChildStdin>,
@@ -137,7 +140,18 @@ impl Proc {
         let kept = Arc::clone(&errors);
         let errors_done = thread::spawn(move || keep_tail(stderr, &kept));
         let stdin = child.stdin.take();
-        Ok((Self { pid, command, exit: None, stdin, errors, errors_done: Some(errors_done) }, stdout))
+        Ok((
+            Self {
+                pid,
+                handle: pidfd(pid),
+                command,
+                exit: None,
+                stdin,
+                errors,
+                errors_done: Some(errors_done),
+            },
+            stdout,
+        ))
     }
 
     /// Its process id.
@@ -178,7 +192,28 @@ impl Proc {
                 return Ok(exit);
             }
             stop::check()?;
-            thread::sleep(POLL);
+            self.pause();
+        }
+    }
+
+    /// Sleeps until the process ends, at most for [`POLL`].
+    fn pause(&self) {
+        match &self.handle {
+            Some(handle) => {
+                let mut wanted = [PollFd::new(handle.as_fd(), PollFlags::POLLIN)];
+                let limit = u16::try_from(POLL.as_millis()).unwrap_or(u16::MAX);
+                // EINTR only means that the caller looks at its conditions early.
+                let _ = poll(&mut wanted, limit);
+            }
+            None => thread::sleep(POLL),
+        }
+    }
+
+    /// Sends SIGTERM.
+    pub fn terminate(&self) {
+        if self.exit.is_none() {
+            // ESRCH cannot happen before it is reaped; EPERM only for a setuid job, which is killed at its deadline.
+            let _ = kill(self.pid, Signal::SIGTERM);
         }
     }
 
@@ -188,14 +223,13 @@ impl Proc {
         if let Some(exit) = self.poll()? {
             return Ok(exit);
         }
-        // ESRCH cannot happen before it is reaped; EPERM only for a setuid job, which the deadline then reports.
-        let _ = kill(self.pid, Signal::SIGTERM);
+        self.terminate();
         let deadline = clock::now().plus(GRACE);
         while clock::now() < deadline {
             if let Some(exit) = self.poll()? {
                 return Ok(exit);
             }
-            thread::sleep(POLL);
+            self.pause();
         }
         let _ = killpg(self.pid, Signal::SIGKILL);
         let end = clock::now().plus(GRACE);
@@ -203,7 +237,7 @@ impl Proc {
             if let Some(exit) = self.poll()? {
                 return Ok(exit);
             }
-            thread::sleep(POLL);
+            self.pause();
         }
         Err(self.failed("it does not end after SIGKILL"))
     }
@@ -235,6 +269,15 @@ impl Drop for Proc {
             let _ = self.stop();
         }
     }
+}
+
+/// A descriptor that becomes readable when the process ends; none before Linux 5.3.
+fn pidfd(pid: Pid) -> Option<OwnedFd> {
+    // SAFETY: pidfd_open takes two integers.
+    let result = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
+    let descriptor = i32::try_from(result).ok().filter(|fd| *fd >= 0)?;
+    // SAFETY: the kernel just made this descriptor for us alone.
+    Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 fn span(time: libc::timeval) -> Nanos {

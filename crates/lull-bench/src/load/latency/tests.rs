@@ -25,7 +25,7 @@ proptest! {
         values.sort_unstable();
         let summary = recorder.summary();
         for (fraction, got) in [(0.5, summary.p50_ns), (0.9, summary.p90_ns), (0.99, summary.p99_ns), (1.0, summary.max_ns)] {
-            let rank = crate::units::whole((fraction * values.len() as f64).ceil()) as usize;
+            let rank = usize::try_from(whole((fraction * values.len() as f64).ceil())).unwrap();
             let expected = values[rank.max(1) - 1];
             prop_assert!(got.abs_diff(expected) <= expected / 500 + 1, "{fraction}: {got} for {expected}");
         }

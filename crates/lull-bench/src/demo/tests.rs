@@ -1,0 +1,25 @@
+use super::*;
+
+#[test]
+fn a_line_of_sha256sum_counts_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a file with spaces");
+    std::fs::write(&path, vec![1_u8; 5_000]).unwrap();
+    let output = Command::new("sha256sum").arg(&path).output().unwrap();
+    let line = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(finished_file(line.trim_end()), 5_000);
+    assert_eq!(finished_file(""), 0);
+    assert_eq!(finished_file("sha256sum: nonsense"), 0);
+}
+
+#[test]
+fn the_files_are_swept_up_unless_kept() {
+    for keep in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let files = dir.path().join("files");
+        std::fs::create_dir(&files).unwrap();
+        std::fs::write(files.join("large"), b"large").unwrap();
+        drop(Sweeper { directory: &files, keep });
+        assert_eq!(files.exists(), keep);
+    }
+}

@@ -1,0 +1,266 @@
+//! The experiments: cases measured in interleaved rounds.
+//!
+//! ```text
+//!  case ──▶ round 1: lull  alone  bfq  solo  none  …      shuffled anew in every round, from the seed
+//!           round 2: none  solo  lull  idle  alone …      each run: one line in raw.jsonl, at once
+//!           …
+//! ```
+//! A contender that cannot run here (no root, no BFQ, no such tool) is recorded as unmet with the reason, said once, and
+//! left out; a run that fails is recorded the same way and the others go on. Ctrl-C stops after putting everything back.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`args`] | what can be asked |
+//! | [`disk`] | cases with a foreground |
+//! | [`quiet`] | cases without one |
+//! | [`trial`] | one run |
+//! | [`host`] | facts of the machine |
+
+use std::path::Path;
+
+use crate::contender::Contender;
+use crate::contender::scheduler::{Guard, SYS_BLOCK};
+use crate::corpus::{self, Sizes};
+use crate::error::Context;
+use crate::process::{Program, shown};
+use crate::record::{Record, Run, Unmet, Writer};
+use crate::slowdisk::{self, SlowDisk};
+use crate::{Error, report, stop};
+
+pub mod args;
+pub mod disk;
+pub mod host;
+pub mod quiet;
+pub mod trial;
+
+pub use args::{DiskArgs, Group};
+
+use disk::{Case, Data};
+use quiet::Quiet;
+
+/// Directory of the data files within `--dir`.
+const DATA: &str = "lull-bench-data";
+
+/// `lull bench disk`: measures, then writes and prints the report.
+pub fn run_disk(args: &DiskArgs, program: &Program) -> Result<(), Error> {
+    stop::install()?;
+    let program =
+        &Program { exe: args.lull.clone().unwrap_or_else(|| program.exe.clone()), ..program.clone() };
+    let directory = args.dir.join(DATA);
+    std::fs::create_dir_all(&directory).at("create", &directory)?;
+    let host = host::look(&directory, program, args.seed);
+    let mut bench = Bench {
+        args,
+        program,
+        disk: host.disk.clone(),
+        out: Writer::open(&args.out)?,
+        contenders: args.contenders(),
+    };
+    bench.out.append(&Record::Host(host))?;
+    let measured = bench.measure(&directory);
+    if args.clean {
+        std::fs::remove_dir_all(&directory).at("remove", &directory)?;
+    }
+    // What was measured before an interruption is reported too.
+    let reported = report::write(&args.out, &mut std::io::stdout().lock());
+    measured.and(reported)
+}
+
+struct Bench<'a> {
+    args: &'a DiskArgs,
+    program: &'a Program,
+    disk: Option<String>,
+    out: Writer,
+    contenders: Vec<Contender>,
+}
+
+impl Bench<'_> {
+    fn measure(&mut self, directory: &Path) -> Result<(), Error> {
+        let wants = |group| self.args.cases.contains(&group);
+        let fast = wants(Group::Parallel) || wants(Group::Libaio) || wants(Group::Sequential);
+        let tree = wants(Group::Sequential) || wants(Group::Quiet);
+        if fast || tree {
+            eprintln!("making data files in {}", directory.display());
+        }
+        let data = if fast { Some(Data::make(directory, self.args)?) } else { None };
+        let tree = if tree {
+            Some(corpus::tree(&directory.join("tree"), self.args.tree_size, Sizes::Mixed, self.args.seed)?)
+        } else {
+            None
+        };
+        for group in self.args.cases.clone() {
+            match (group, &data, &tree) {
+                (Group::Parallel, Some(data), _) => {
+                    self.with_foreground(&disk::parallel(data, self.args), None)?
+                }
+                (Group::Libaio, Some(data), _) => {
+                    self.with_foreground(&disk::libaio(data, self.args), None)?
+                }
+                (Group::Sequential, Some(data), Some(tree)) => {
+                    self.with_foreground(&disk::sequential(data, tree.clone(), self.args), None)?;
+                }
+                (Group::Slow, ..) => self.slow()?,
+                (Group::Quiet, _, Some(tree)) => {
+                    let project = directory.join("project");
+                    corpus::project(&project, self.args.compile_units)?;
+                    let jobs = [
+                        Quiet::Tar(tree.clone()),
+                        Quiet::Checksum(tree.clone()),
+                        Quiet::Compile(project),
+                        Quiet::Start,
+                    ];
+                    jobs.iter().try_for_each(|job| self.without_foreground(job))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn slow(&mut self) -> Result<(), Error> {
+        if let Some(detail) = slowdisk::obstacle() {
+            return self.unmet("slow", None, detail);
+        }
+        let device = match SlowDisk::start(self.program, None) {
+            Ok(device) => device,
+            Err(error) => return self.unmet("slow", None, error.to_string()),
+        };
+        for percent in self.args.intensities.clone() {
+            let case = disk::slow(device.path(), percent, self.args);
+            self.with_foreground(&case, Some(&device.name()))?;
+        }
+        Ok(())
+    }
+
+    /// Contenders that can run a case on `disk`; the others are recorded.
+    fn able(&mut self, case: &str, disk: Option<&str>, among: &[Contender]) -> Result<Vec<Contender>, Error> {
+        let mut able = Vec::new();
+        for contender in among {
+            stop::check()?;
+            match contender.obstacle(disk, self.program) {
+                None => able.push(contender.clone()),
+                Some(detail) => self.unmet(case, Some(contender), detail)?,
+            }
+        }
+        Ok(able)
+    }
+
+    fn with_foreground(&mut self, case: &Case, disk: Option<&str>) -> Result<(), Error> {
+        let disk = disk.map(str::to_owned).or_else(|| self.disk.clone());
+        let contenders = self.able(&case.name, disk.as_deref(), &self.contenders.clone())?;
+        let run_s = (case.window.warmup.as_secs_f64() + case.window.length.as_secs_f64() + 0.3)
+            * contenders.len() as f64
+            * f64::from(self.args.rounds);
+        eprintln!(
+            "{}: {} contenders, {} rounds, about {run_s:.0} s",
+            case.name,
+            contenders.len(),
+            self.args.rounds
+        );
+        for round in 1..=self.args.rounds {
+            for (position, contender) in shuffled(&contenders, self.args.seed, round).iter().enumerate() {
+                match self.one(case, contender, disk.as_deref()) {
+                    Ok(run) => {
+                        let run = Run { round, position, ..run };
+                        eprintln!("  {}", report::one_line(&run));
+                        self.out.append(&Record::Run(run))?;
+                    }
+                    Err(Error::Interrupted) => return Err(Error::Interrupted),
+                    Err(error) => self.unmet(&case.name, Some(contender), error.to_string())?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&self, case: &Case, contender: &Contender, disk: Option<&str>) -> Result<Run, Error> {
+        let wanted = contender.scheduler().or(self.args.scheduler.as_deref());
+        let _guard = match (wanted, disk) {
+            (Some(wanted), Some(disk)) => Some(Guard::select(Path::new(SYS_BLOCK), disk, wanted)?),
+            _ => None,
+        };
+        let prepared =
+            if contender.has_background() { Some(case.work.prepare(contender, self.program)?) } else { None };
+        let (mut command, mut fault, mut job, mut keep) = (None, None, None, None);
+        if let Some(prepared) = prepared {
+            command = Some(shown(&prepared.job.argv));
+            (job, fault, keep) = (Some(prepared.job), prepared.fault, prepared.progress);
+        }
+        let reader = contender.has_foreground().then_some(&case.reader);
+        let outcome = trial::run(reader, job, case.window, self.program, &mut |_| ())?;
+        drop(keep);
+        let counted = fault.is_none();
+        let mut notes = outcome.notes;
+        notes.extend(fault);
+        Ok(Run {
+            case: case.name.clone(),
+            contender: contender.name(),
+            round: 0,
+            position: 0,
+            command,
+            foreground: outcome.foreground,
+            background: outcome.background,
+            counted,
+            notes,
+        })
+    }
+
+    fn without_foreground(&mut self, job: &Quiet) -> Result<(), Error> {
+        let name = job.name();
+        let mut among: Vec<Contender> = self.contenders.clone();
+        among.retain(|contender| matches!(contender, Contender::Lull(_)));
+        among.insert(0, Contender::Unmanaged);
+        let contenders = self.able(name, None, &among)?;
+        let mut expected = None;
+        eprintln!("{name}: {} contenders, {} rounds", contenders.len(), self.args.rounds);
+        for round in 1..=self.args.rounds {
+            for (position, contender) in shuffled(&contenders, self.args.seed, round).iter().enumerate() {
+                let finished = match job.run(contender, self.program) {
+                    Ok(finished) => finished,
+                    Err(Error::Interrupted) => return Err(Error::Interrupted),
+                    Err(error) => {
+                        self.unmet(name, Some(contender), error.to_string())?;
+                        continue;
+                    }
+                };
+                let mut notes = finished.faults;
+                if let Some(digest) = finished.digest
+                    && *expected.get_or_insert(digest) != digest
+                {
+                    notes.push("its output differs from that of the first run".to_owned());
+                }
+                let run = Run {
+                    case: name.to_owned(),
+                    contender: contender.name(),
+                    round,
+                    position,
+                    command: Some(finished.command),
+                    foreground: None,
+                    background: Some(finished.background),
+                    counted: notes.is_empty(),
+                    notes,
+                };
+                eprintln!("  {}", report::one_line(&run));
+                self.out.append(&Record::Run(run))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn unmet(&mut self, case: &str, contender: Option<&Contender>, detail: String) -> Result<(), Error> {
+        let contender = contender.map(Contender::name);
+        let who = contender.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+        eprintln!("  not measured: {case}{who}: {detail}");
+        self.out.append(&Record::Unmet(Unmet { case: case.to_owned(), contender, detail }))
+    }
+}
+
+/// The contenders in the order of one round; the same seed and round give the same order.
+pub fn shuffled(contenders: &[Contender], seed: u64, round: u32) -> Vec<Contender> {
+    let mut order = contenders.to_vec();
+    fastrand::Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round))).shuffle(&mut order);
+    order
+}
+
+#[cfg(test)]
+mod tests;

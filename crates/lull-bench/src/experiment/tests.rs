@@ -1,0 +1,51 @@
+use std::collections::HashSet;
+
+use super::*;
+
+#[test]
+fn every_round_has_each_contender_once_in_an_order_of_its_own() {
+    let names = ["alone", "solo", "none", "nice+ionice", "bfq", "idle", "lull"];
+    let contenders: Vec<Contender> = names.iter().map(|name| name.parse().unwrap()).collect();
+    let mut orders = HashSet::new();
+    for round in 1..=20 {
+        let order: Vec<String> = shuffled(&contenders, 1, round).iter().map(Contender::name).collect();
+        assert_eq!(order, shuffled(&contenders, 1, round).iter().map(Contender::name).collect::<Vec<_>>());
+        assert_eq!(order.iter().map(String::as_str).collect::<HashSet<_>>(), HashSet::from(names));
+        orders.insert(order);
+    }
+    assert!(orders.len() > 15, "{} orders in 20 rounds", orders.len());
+}
+
+#[derive(clap::Parser)]
+struct Cli {
+    #[command(flatten)]
+    disk: DiskArgs,
+}
+
+#[test]
+fn references_are_always_there_and_flags_make_contenders() {
+    use clap::Parser;
+    let cli = Cli::parse_from([
+        "x",
+        "--contenders",
+        "lull,alone",
+        "--lull-flags",
+        "--depth 1",
+        "--lull-flags",
+        "--depth 1",
+    ]);
+    let names: Vec<String> = cli.disk.contenders().iter().map(Contender::name).collect();
+    assert_eq!(names, ["alone", "solo", "lull", "lull --depth 1"]);
+    assert_eq!(cli.disk.intensities, [10, 25, 50, 75, 100]);
+    assert!(Cli::try_parse_from(["x", "--contenders", "magic"]).is_err());
+    assert!(Cli::try_parse_from(["x", "--rounds", "0"]).is_err());
+}
+
+#[test]
+fn the_disk_behind_a_directory_is_a_whole_disk() {
+    match host::disk_of(Path::new("/")) {
+        Some(disk) => assert!(Path::new(SYS_BLOCK).join(&disk).is_dir(), "{disk}"),
+        None => eprintln!("SKIPPED: the root directory is on no single disk"),
+    }
+    assert_eq!(host::disk_of(Path::new("/proc")), None);
+}

@@ -1,0 +1,161 @@
+//! What a measurement leaves behind: one JSON line per fact, appended at once.
+//!
+//! `raw.jsonl` begins with the host; then come runs and whatever could not be done, in the order of time. A line is
+//! written and flushed as soon as its run ends, so a later failure loses nothing; a second measurement into the same
+//! directory appends its own host line and its own runs. Tables and pictures are made from this file alone
+//! ([`study`](crate::study)).
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::error::Context;
+use crate::load::LoadReport;
+
+/// Name of the record file in an output directory.
+pub const FILE_NAME: &str = "raw.jsonl";
+
+/// One line of the record file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "lowercase")]
+pub enum Record {
+    /// Where and when the following runs were made.
+    Host(Host),
+    /// Something that could not be measured.
+    Unmet(Unmet),
+    /// One run.
+    Run(Run),
+}
+
+/// Facts of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// UTC, RFC 3339.
+    pub date: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors online.
+    pub cpus: usize,
+    /// Main memory.
+    pub ram_bytes: u64,
+    /// Disk behind the work directory, as under `/sys/block`; none if there is not exactly one.
+    pub disk: Option<String>,
+    /// Its scheduler when the measurement began.
+    pub scheduler: Option<String>,
+    /// Whether it says that it rotates.
+    pub rotational: Option<bool>,
+    /// Whether the measurement ran as root.
+    pub root: bool,
+    /// What the measured program says of its version.
+    pub version: String,
+    /// The commit of the source tree the measurement was started in.
+    pub commit: Option<String>,
+    /// The seed of order and random numbers.
+    pub seed: u64,
+}
+
+/// A case or contender that was left out, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unmet {
+    /// The case.
+    pub case: String,
+    /// The contender; none if it concerns the whole case.
+    pub contender: Option<String>,
+    /// What is missing and what would help.
+    pub detail: String,
+}
+
+/// One contender in one round of one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The case.
+    pub case: String,
+    /// The contender.
+    pub contender: String,
+    /// Round, from 1.
+    pub round: u32,
+    /// Position within the round, from 0.
+    pub position: usize,
+    /// The background's command line, with its control.
+    pub command: Option<String>,
+    /// What the foreground did.
+    pub foreground: Option<LoadReport>,
+    /// What the background did in the same time.
+    pub background: Option<Background>,
+    /// Whether it may be used; false when the notes say that a condition was not met.
+    pub counted: bool,
+    /// Anything a reader of the numbers should know.
+    pub notes: Vec<String>,
+}
+
+/// What the background did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Background {
+    /// Bytes moved within the window.
+    pub bytes: u64,
+    /// Length of the window: that of the foreground's counted time, or the whole run where there is no foreground.
+    pub window_s: f64,
+    /// Start to exit, for jobs that run to their end.
+    pub wall_s: Option<f64>,
+    /// Processor time, user and system, of the job and its control, over its whole life.
+    pub cpu_s: f64,
+    /// Largest resident set of one of its processes.
+    pub peak_bytes: u64,
+}
+
+impl Background {
+    /// Bytes per second in the window.
+    pub fn rate(&self) -> f64 {
+        if self.window_s > 0.0 { self.bytes as f64 / self.window_s } else { 0.0 }
+    }
+}
+
+/// Appends records to a file.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+}
+
+impl Writer {
+    /// Opens `directory`/raw.jsonl for appending; makes the directory.
+    pub fn open(directory: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(directory).at("create", directory)?;
+        let path = directory.join(FILE_NAME);
+        let file = OpenOptions::new().append(true).create(true).open(&path).at("open", &path)?;
+        Ok(Self { path, file })
+    }
+
+    /// Writes one line.
+    pub fn append(&mut self, record: &Record) -> Result<(), Error> {
+        let mut line =
+            serde_json::to_vec(record).map_err(std::io::Error::from).at("encode a record for", &self.path)?;
+        line.push(b'\n');
+        self.file.write_all(&line).at("append to", &self.path)
+    }
+}
+
+/// Reads all records of `directory`/raw.jsonl, or of the file if it is one. A cut-off last line is left out.
+pub fn read(place: &Path) -> Result<Vec<Record>, Error> {
+    let path = if place.is_dir() { place.join(FILE_NAME) } else { place.to_owned() };
+    let file = File::open(&path).at("open", &path)?;
+    let lines: Vec<String> = BufReader::new(file).lines().collect::<Result<_, _>>().at("read", &path)?;
+    let count = lines.len();
+    let mut records = Vec::new();
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(record) => records.push(record),
+            Err(source) if index + 1 == count && source.is_eof() => {}
+            Err(source) => return Err(Error::Record { path, line: index + 1, source }),
+        }
+    }
+    Ok(records)
+}
+
+#[cfg(test)]
+mod tests;

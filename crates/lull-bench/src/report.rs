@@ -1,0 +1,93 @@
+//! Reports of a study: text on the terminal, markdown, JSON, and pictures.
+//!
+//! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one `CASE.svg`
+//! per case with a foreground, and `slow.svg` over the intensities of the slow disk. `lull bench report DIR` makes them
+//! again. What the columns mean: [`table`].
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use lull_core::Nanos;
+
+use crate::Error;
+use crate::error::Context;
+use crate::record::{self, Run};
+use crate::study::Study;
+use crate::units::mb_per_s;
+
+pub mod picture;
+pub mod table;
+
+/// Arguments of `lull bench report`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Directory with the raw.jsonl of a measurement.
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Print the figures as JSON instead of tables.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `lull bench report`: writes the files again and prints the tables.
+pub fn run_report(args: &ReportArgs) -> Result<(), Error> {
+    if args.json {
+        let study = Study::of(&record::read(&args.dir)?);
+        let text =
+            serde_json::to_string_pretty(&study).map_err(std::io::Error::from).to("encode the study")?;
+        return writeln!(std::io::stdout().lock(), "{text}").to("write to standard output");
+    }
+    write(&args.dir, &mut std::io::stdout().lock())
+}
+
+/// Makes every report file of the records in `directory`; the text goes to `out` as well.
+pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
+    let study = Study::of(&record::read(directory)?);
+    let json = serde_json::to_string_pretty(&study).map_err(std::io::Error::from).to("encode the study")?;
+    let mut pictures = Vec::new();
+    for case in study.cases.iter().filter(|case| case.rows.iter().any(|row| row.p99.is_some())) {
+        let path = directory.join(format!("{}.svg", case.case));
+        picture::case(&path, case)?;
+        pictures.push(path);
+    }
+    let slow_path = directory.join("slow.svg");
+    if picture::slow(&slow_path, &study)? {
+        pictures.push(slow_path);
+    }
+    let text = table::render(&study, table::Form::Text);
+    for (name, content) in [
+        ("study.json", &json),
+        ("report.txt", &text),
+        ("report.md", &table::render(&study, table::Form::Markdown)),
+    ] {
+        let path = directory.join(name);
+        std::fs::write(&path, content).at("write", &path)?;
+    }
+    let pictures: String = pictures.iter().map(|path| format!("picture: {}\n", path.display())).collect();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.write_all(pictures.as_bytes()))
+        .and_then(|()| writeln!(out, "records: {}", directory.join(record::FILE_NAME).display()))
+        .to("write to standard output")
+}
+
+/// One finished run in one line, for the log of a measurement.
+pub fn one_line(run: &Run) -> String {
+    let mut parts = vec![format!("{} round {} {:12}", run.case, run.round, run.contender)];
+    if let Some(foreground) = &run.foreground {
+        let latency = foreground.latency.unwrap_or_default();
+        let [p50, p99] = [latency.p50_ns, latency.p99_ns].map(Nanos);
+        let rate = foreground.requests as f64 / foreground.seconds.max(1e-9);
+        parts.push(format!("foreground {rate:.0}/s, median {p50}, p99 {p99}"));
+    }
+    if let Some(background) = &run.background {
+        parts.push(match background.wall_s {
+            Some(wall) => format!("{wall:.3} s"),
+            None => format!("background {:.1} MB/s", mb_per_s(background.rate())),
+        });
+    }
+    parts.extend(run.notes.iter().map(|note| format!("({note})")));
+    parts.join("  ")
+}
+
+#[cfg(test)]
+mod tests;

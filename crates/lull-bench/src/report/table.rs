@@ -1,0 +1,147 @@
+//! Tables of a study, as text or markdown.
+//!
+//! Cases with a foreground. Each cell is the median over the rounds; the range stands behind it.
+//!
+//! | column | meaning | can be read as |
+//! |---|---|---|
+//! | foreground | requests per second over those of `alone` in the same round | 0.98: the foreground lost 2% of its speed |
+//! | p50, p99 | that percentile of the latency over that of `alone` | p99 1.10: one request in a hundred waits at least 10% longer than before |
+//! | p99 abs. | the percentile itself | what the user feels |
+//! | background | bytes per second over those of `solo` | 0.50: the job takes twice as long as on an idle machine |
+//! | MB/s | the background's speed itself | |
+//! | idle used | background work over what `solo` would do in the time that the foreground leaves idle | 1.00: every gap was used; above: overlap with the foreground, or noise |
+//! | CPU s | processor time of job and control per run | control's own cost, by comparison with `none` |
+//! | dominated by | contenders that are better in one of foreground, p99, background and no worse in the others | empty is what counts |
+//!
+//! Cases without a foreground: *speed* is the wall-clock time of `none` over that of the contender in the same round
+//! (0.95: 5% slower), *wall* the time itself.
+
+use comfy_table::{CellAlignment, Table, presets};
+use lull_core::Nanos;
+
+use crate::stats::Summary;
+use crate::study::targets::Target;
+use crate::study::{CaseStudy, Row, Study};
+use crate::units::{Bytes, mb_per_s, whole};
+
+/// How a table is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For terminals.
+    Text,
+    /// For documents.
+    Markdown,
+}
+
+/// The whole report.
+pub fn render(study: &Study, form: Form) -> String {
+    let mut text = String::new();
+    for host in &study.hosts {
+        let disk = host.disk.as_deref().unwrap_or("no single disk");
+        let scheduler = host.scheduler.as_deref().unwrap_or("unknown");
+        let commit = host.commit.as_deref().map(|commit| format!(", commit {commit}")).unwrap_or_default();
+        let user = if host.root { "root" } else { "an ordinary user" };
+        text.push_str(&format!(
+            "{}: Linux {}, {} × {}, {}, disk {disk} with scheduler {scheduler}, {}{commit}, as {user}\n",
+            host.date,
+            host.kernel,
+            host.cpus,
+            host.cpu,
+            Bytes(host.ram_bytes),
+            host.version,
+        ));
+    }
+    for case in &study.cases {
+        let heading = if form == Form::Markdown { "## " } else { "" };
+        text.push_str(&format!("\n{heading}{}\n\n", case.case));
+        text.push_str(&case_table(case, form));
+        text.push('\n');
+        for target in &case.targets {
+            text.push_str(&format!(
+                "{}{}\n",
+                if form == Form::Markdown { "- " } else { "  " },
+                target_line(target)
+            ));
+        }
+        if form == Form::Markdown {
+            text.push('\n');
+            for row in &case.rows {
+                if let Some(command) = &row.command {
+                    text.push_str(&format!("- {}: `{command}`\n", row.contender));
+                }
+            }
+        }
+    }
+    if !study.unmet.is_empty() {
+        text.push_str(if form == Form::Markdown { "\n## Not measured\n\n" } else { "\nnot measured\n" });
+        for unmet in &study.unmet {
+            let who = unmet.contender.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+            text.push_str(&format!("- {}{who}: {}\n", unmet.case, unmet.detail));
+        }
+    }
+    text
+}
+
+fn target_line(target: &Target) -> String {
+    let relation = if target.at_most { "at most" } else { "at least" };
+    let got = target.got.map_or_else(|| "not measured".to_owned(), |got| format!("{got:.3}"));
+    let verdict = if target.met { "met" } else { "NOT met" };
+    format!("aim for lull: {} {relation} {}: {got}, {verdict}", target.what, target.wanted)
+}
+
+/// A column: its heading and what stands in a row.
+type Column = (&'static str, fn(&Row) -> Option<String>);
+
+const COLUMNS: [Column; 12] = [
+    ("contender", |row| Some(row.contender.clone())),
+    ("runs", |row| Some(runs(row))),
+    ("foreground", |row| ranged(row.foreground)),
+    ("p50", |row| ranged(row.p50)),
+    ("p99", |row| ranged(row.p99)),
+    ("p99 abs.", |row| row.p99_ns.map(|summary| Nanos(whole(summary.median)).to_string())),
+    ("background", |row| ranged(row.background)),
+    ("MB/s", |row| row.bytes_per_s.map(|summary| format!("{:.1}", mb_per_s(summary.median)))),
+    ("idle used", |row| ranged(row.idle_used)),
+    ("speed", |row| ranged(row.speed)),
+    ("wall", |row| row.wall_s.map(|summary| Nanos(whole(summary.median * 1e9)).to_string())),
+    ("CPU s", |row| row.cpu_s.map(|summary| format!("{:.2}", summary.median))),
+];
+
+fn runs(row: &Row) -> String {
+    if row.left_out == 0 { row.runs.to_string() } else { format!("{} (-{})", row.runs, row.left_out) }
+}
+
+fn ranged(summary: Option<Summary>) -> Option<String> {
+    summary.map(|s| format!("{:.2} [{:.2}-{:.2}]", s.median, s.min, s.max))
+}
+
+fn case_table(case: &CaseStudy, form: Form) -> String {
+    // Columns that no row of the case fills are left out.
+    let columns: Vec<Column> =
+        COLUMNS.into_iter().filter(|(_, cell)| case.rows.iter().any(|row| cell(row).is_some())).collect();
+    let dominated = case.rows.iter().any(|row| !row.dominated_by.is_empty());
+    let mut table = Table::new();
+    table.load_style(if form == Form::Markdown {
+        presets::ASCII_MARKDOWN
+    } else {
+        presets::UTF8_HORIZONTAL_ONLY
+    });
+    let mut header: Vec<String> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    if dominated {
+        header.push("dominated by".to_owned());
+    }
+    table.set_header(header);
+    for row in &case.rows {
+        let mut cells: Vec<String> = columns.iter().map(|(_, cell)| cell(row).unwrap_or_default()).collect();
+        if dominated {
+            cells.push(row.dominated_by.join(", "));
+        }
+        table.add_row(cells);
+    }
+    for index in 1..columns.len() {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    format!("{}\n", table.trim_fmt())
+}

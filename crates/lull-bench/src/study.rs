@@ -1,0 +1,228 @@
+//! From raw runs to figures.
+//!
+//! Everything is a ratio *within a round*: a contender's foreground to the `alone` run of the same round, its background
+//! to the `solo` run of the same round. The figure is the median of those ratios over the rounds, so a slow
+//! minute of the machine that hits a whole round cancels out. A round without its reference, and runs whose conditions
+//! were not met (`counted: false`), give no ratio. Runs of several measurements in one file are told apart by the host
+//! line before them.
+//!
+//! A contender is *dominated* in a case when another one gives the foreground at least as much, at no higher p99, and
+//! gets more background work done, each by more than [`NOISE`], or is better for the foreground by as much for the same work.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Host, Record, Run, Unmet};
+use crate::stats::{Summary, ratio};
+
+pub mod targets;
+
+/// Differences of medians below this share are not told apart.
+pub const NOISE: f64 = 0.02;
+
+/// All figures of one record file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// The machines, in the order of the measurements.
+    pub hosts: Vec<Host>,
+    /// What was not measured.
+    pub unmet: Vec<Unmet>,
+    /// Figures per case, in the order of measurement.
+    pub cases: Vec<CaseStudy>,
+}
+
+/// The figures of one case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaseStudy {
+    /// Its name.
+    pub case: String,
+    /// One row per contender, references first.
+    pub rows: Vec<Row>,
+    /// The aims of the case and whether `lull` met them.
+    pub targets: Vec<targets::Target>,
+}
+
+/// One contender in one case. Ratios have no unit; none where the reference is missing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its name.
+    pub contender: String,
+    /// The background's command line in one of the runs.
+    pub command: Option<String>,
+    /// Counted runs.
+    pub runs: usize,
+    /// Runs left out because a condition was not met.
+    pub left_out: usize,
+    /// Foreground requests per second, over those of `alone`.
+    pub foreground: Option<Summary>,
+    /// Median latency over that of `alone`.
+    pub p50: Option<Summary>,
+    /// 99th percentile of the latency over that of `alone`.
+    pub p99: Option<Summary>,
+    /// Foreground requests per second.
+    pub requests_per_s: Option<Summary>,
+    /// 99th percentile of the latency, in nanoseconds.
+    pub p99_ns: Option<Summary>,
+    /// Background bytes per second, over those of `solo`.
+    pub background: Option<Summary>,
+    /// Background bytes per second.
+    pub bytes_per_s: Option<Summary>,
+    /// Background work over what `solo` does in the time that the foreground of `alone` leaves idle.
+    pub idle_used: Option<Summary>,
+    /// Background bytes per second over those of `bfq`.
+    pub over_bfq: Option<Summary>,
+    /// Wall-clock time of `none` over this one's: relative speed of a job that has the machine to itself.
+    pub speed: Option<Summary>,
+    /// Wall-clock time, in seconds.
+    pub wall_s: Option<Summary>,
+    /// Processor time of the background and its control, in seconds per run.
+    pub cpu_s: Option<Summary>,
+    /// Contenders that dominate this one.
+    pub dominated_by: Vec<String>,
+}
+
+/// One round of one case: the counted runs by contender.
+type Round<'a> = BTreeMap<&'a str, &'a Run>;
+
+impl Study {
+    /// Of these records.
+    pub fn of(records: &[Record]) -> Self {
+        let mut study = Self::default();
+        let mut cases: Vec<(&str, Vec<(usize, &Run)>)> = Vec::new();
+        for record in records {
+            match record {
+                Record::Host(host) => study.hosts.push(host.clone()),
+                Record::Unmet(unmet) => study.unmet.push(unmet.clone()),
+                Record::Run(run) => {
+                    let entry = (study.hosts.len(), run);
+                    match cases.iter_mut().find(|(name, _)| *name == run.case) {
+                        Some((_, runs)) => runs.push(entry),
+                        None => cases.push((&run.case, vec![entry])),
+                    }
+                }
+            }
+        }
+        study.cases = cases.into_iter().map(|(case, runs)| CaseStudy::of(case, &runs)).collect();
+        study
+    }
+}
+
+impl CaseStudy {
+    fn of(case: &str, runs: &[(usize, &Run)]) -> Self {
+        let mut rounds: BTreeMap<(usize, u32), Round<'_>> = BTreeMap::new();
+        for (measurement, run) in runs.iter().filter(|(_, run)| run.counted) {
+            rounds.entry((*measurement, run.round)).or_default().insert(&run.contender, run);
+        }
+        let rounds: Vec<Round<'_>> = rounds.into_values().collect();
+        let mut names: Vec<&str> = Vec::new();
+        for (_, run) in runs {
+            if !names.contains(&run.contender.as_str()) {
+                names.push(&run.contender);
+            }
+        }
+        names.sort_by_key(|name| {
+            const ORDER: [&str; 7] = ["alone", "solo", "none", "nice+ionice", "bfq", "idle", "lull"];
+            (ORDER.iter().position(|known| known == name).unwrap_or(ORDER.len()), *name)
+        });
+        let mut rows: Vec<Row> = names.iter().map(|name| row(name, runs, &rounds)).collect();
+        for index in 0..rows.len() {
+            let dominated_by = match rows.get(index) {
+                Some(row) => {
+                    rows.iter().filter(|other| dominates(other, row)).map(|r| r.contender.clone()).collect()
+                }
+                None => Vec::new(),
+            };
+            if let Some(row) = rows.get_mut(index) {
+                row.dominated_by = dominated_by;
+            }
+        }
+        let targets = targets::judge(case, &rows);
+        Self { case: case.to_owned(), rows, targets }
+    }
+}
+
+fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
+    let own: Vec<&Run> = runs.iter().map(|(_, run)| *run).filter(|run| run.contender == name).collect();
+    // A ratio of this contender's run to the reference's run of the same round, over all rounds that have both.
+    let within = |reference: &str, figure: &dyn Fn(&Run, &Run) -> Option<f64>| {
+        Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?, round.get(reference)?)))
+    };
+    let plain = |figure: &dyn Fn(&Run) -> Option<f64>| {
+        Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?)))
+    };
+    Row {
+        contender: name.to_owned(),
+        command: own.iter().find_map(|run| run.command.clone()),
+        runs: own.iter().filter(|run| run.counted).count(),
+        left_out: own.iter().filter(|run| !run.counted).count(),
+        foreground: within("alone", &|run, alone| ratio(requests_per_s(run)?, requests_per_s(alone)?)),
+        p50: within("alone", &|run, alone| ratio(latency(run, Rank::P50)?, latency(alone, Rank::P50)?)),
+        p99: within("alone", &|run, alone| ratio(latency(run, Rank::P99)?, latency(alone, Rank::P99)?)),
+        requests_per_s: plain(&requests_per_s),
+        p99_ns: plain(&|run| latency(run, Rank::P99)),
+        background: within("solo", &|run, solo| ratio(bytes_per_s(run)?, bytes_per_s(solo)?)),
+        bytes_per_s: plain(&bytes_per_s),
+        idle_used: Summary::of(rounds.iter().filter_map(|round| idle_used(round, name))),
+        over_bfq: within("bfq", &|run, bfq| ratio(bytes_per_s(run)?, bytes_per_s(bfq)?)),
+        speed: within("none", &|run, plain| ratio(wall_s(plain)?, wall_s(run)?)),
+        wall_s: plain(&wall_s),
+        cpu_s: plain(&|run| Some(run.background.as_ref()?.cpu_s)),
+        dominated_by: Vec::new(),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Rank {
+    P50,
+    P99,
+}
+
+fn requests_per_s(run: &Run) -> Option<f64> {
+    let report = run.foreground.as_ref()?;
+    ratio(report.requests as f64, report.seconds)
+}
+
+fn latency(run: &Run, rank: Rank) -> Option<f64> {
+    let report = run.foreground.as_ref().filter(|report| report.requests > 0)?;
+    let latency = report.latency?;
+    Some(match rank {
+        Rank::P50 => latency.p50_ns as f64,
+        Rank::P99 => latency.p99_ns as f64,
+    })
+}
+
+fn bytes_per_s(run: &Run) -> Option<f64> {
+    run.background.as_ref().map(|background| background.rate())
+}
+
+fn wall_s(run: &Run) -> Option<f64> {
+    run.background.as_ref()?.wall_s
+}
+
+/// None where the foreground leaves less than 2% idle: the quotient would be noise.
+fn idle_used(round: &Round<'_>, name: &str) -> Option<f64> {
+    let alone = round.get("alone")?.foreground.as_ref()?;
+    let busy = ratio(alone.busy_ns as f64 / 1e9, alone.seconds)?;
+    let idle = 1.0 - busy;
+    if idle < 0.02 {
+        return None;
+    }
+    ratio(bytes_per_s(round.get(name)?)?, bytes_per_s(round.get("solo")?)? * idle)
+}
+
+/// Whether `other` is at least as good as `row` in all three figures and clearly better in one.
+fn dominates(other: &Row, row: &Row) -> bool {
+    let figures = |row: &Row| Some((row.foreground?.median, row.p99?.median, row.background?.median));
+    let (Some(theirs), Some(ours)) = (figures(other), figures(row)) else { return false };
+    let no_worse = theirs.0 >= ours.0 - NOISE / 4.0
+        && theirs.1 <= ours.1 * (1.0 + NOISE / 2.0)
+        && theirs.2 >= ours.2 * (1.0 - NOISE / 4.0);
+    let better = theirs.0 > ours.0 + NOISE
+        || theirs.1 < ours.1 * (1.0 - 2.0 * NOISE)
+        || theirs.2 > ours.2 * (1.0 + 2.0 * NOISE);
+    no_worse && better && other.contender != row.contender
+}
+
+#[cfg(test)]
+mod tests;

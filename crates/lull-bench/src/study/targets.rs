@@ -1,0 +1,69 @@
+//! The aims of each case, and whether the contender named `lull` meets them.
+//!
+//! | case | foreground | p99 | background |
+//! |---|---|---|---|
+//! | `parallel`, `sequential` | ≥ 98% of alone | ≤ 1.10 × alone | ≥ 50% of solo |
+//! | `libaio` | ≥ 98% | ≤ 1.10 × | ≥ 1.25 × that of bfq |
+//! | `slow-N` | ≥ 95% | – | at N = 10: ≥ 70% of the idle time |
+//! | `quiet-start` | – | – | at most 50 ms more than without |
+//! | other `quiet-…` | – | – | ≥ 95% of the speed without |
+
+use serde::{Deserialize, Serialize};
+
+use super::Row;
+
+/// One aim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// What is measured.
+    pub what: String,
+    /// The bound.
+    pub wanted: f64,
+    /// Whether the bound is the largest that is allowed, rather than the smallest.
+    pub at_most: bool,
+    /// The median; none if it was not measured.
+    pub got: Option<f64>,
+    /// Whether the median is within the bound.
+    pub met: bool,
+}
+
+impl Target {
+    fn new(what: &str, wanted: f64, at_most: bool, got: Option<f64>) -> Self {
+        let met = got.is_some_and(|got| if at_most { got <= wanted } else { got >= wanted });
+        Self { what: what.to_owned(), wanted, at_most, got, met }
+    }
+}
+
+/// The aims of `case`, judged by its rows; none without a row of `lull`.
+pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
+    let row_of = |name: &str| rows.iter().find(|row| row.contender == name);
+    let Some(lull) = row_of("lull") else { return Vec::new() };
+    let at_least = |what: &str, wanted, got: Option<crate::stats::Summary>| {
+        Target::new(what, wanted, false, got.map(|summary| summary.median))
+    };
+    let p99 = || Target::new("p99 / alone", 1.10, true, lull.p99.map(|summary| summary.median));
+    match case {
+        "parallel" | "sequential" => vec![
+            at_least("foreground / alone", 0.98, lull.foreground),
+            p99(),
+            at_least("background / solo", 0.50, lull.background),
+        ],
+        "libaio" => vec![
+            at_least("foreground / alone", 0.98, lull.foreground),
+            p99(),
+            at_least("background / bfq", 1.25, lull.over_bfq),
+        ],
+        "slow-10" => vec![
+            at_least("foreground / alone", 0.95, lull.foreground),
+            at_least("idle time used", 0.70, lull.idle_used),
+        ],
+        _ if case.starts_with("slow-") => vec![at_least("foreground / alone", 0.95, lull.foreground)],
+        "quiet-start" => {
+            let more =
+                row_of("none").and_then(|none| Some((lull.wall_s?.median - none.wall_s?.median) * 1e3));
+            vec![Target::new("start-up in ms", 50.0, true, more)]
+        }
+        _ if case.starts_with("quiet-") => vec![at_least("speed / without", 0.95, lull.speed)],
+        _ => Vec::new(),
+    }
+}

@@ -22,7 +22,11 @@ fn find_clang() -> io::Result<PathBuf> {
         .map(|version| PathBuf::from(format!("clang-{version}")))
         .chain([PathBuf::from("clang")])
         .find(|program| runs(program))
-        .ok_or_else(|| io::Error::other("clang 14 or newer is needed to build the BPF programs: run scripts/deps.sh, or set CLANG"))
+        .ok_or_else(|| {
+            io::Error::other(
+                "clang 14 or newer is needed to build the BPF programs: run scripts/deps.sh, or set CLANG",
+            )
+        })
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -94,9 +94,17 @@ impl BlockSensor {
             }
         }
         let object = step("load the programs", open.load())?;
-        for key in protect.pids.iter().map(|pid| u64::from(*pid)).chain(protect.cgroup_ids.iter().map(|id| id | CGROUP_KEY)) {
+        for key in protect
+            .pids
+            .iter()
+            .map(|pid| u64::from(*pid))
+            .chain(protect.cgroup_ids.iter().map(|id| id | CGROUP_KEY))
+        {
             let map = map_of(&object, "protected_ids")?;
-            step("name what is protected", map.update(&key.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY))?;
+            step(
+                "name what is protected",
+                map.update(&key.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY),
+            )?;
         }
         let devices = map_of(&object, "devices")?;
         let records = MmapOptions::new()
@@ -228,7 +236,9 @@ impl Device {
             loaded: raw.loaded.read(),
             gaps: raw.gaps.read(),
             service: raw.service.read(),
-            counters: std::array::from_fn(|s| std::array::from_fn(|e| raw.counters[s][e].load(Ordering::Relaxed))),
+            counters: std::array::from_fn(|s| {
+                std::array::from_fn(|e| raw.counters[s][e].load(Ordering::Relaxed))
+            }),
             leaks: self.leaks(),
             neutral: raw.neutral.load(Ordering::Relaxed),
             healed: raw.healed.load(Ordering::Relaxed),

@@ -75,7 +75,13 @@ fn root_classes_are_told_apart() {
     let Some((_sensor, disk, device)) = watched(&Protect::default()) else { return };
     std::thread::scope(|scope| {
         scope.spawn(|| disk.read(50)).join().unwrap();
-        scope.spawn(|| { set_io_class(3); disk.read(30) }).join().unwrap();
+        scope
+            .spawn(|| {
+                set_io_class(3);
+                disk.read(30)
+            })
+            .join()
+            .unwrap();
     });
     let seen = device.observation();
     let report = device.report();
@@ -95,7 +101,13 @@ fn root_a_background_request_in_an_endless_interval_is_a_leak_and_wakes() {
     disk.read(3);
     device.ask_wake(lull_bpf::record::WAKE_LEAK);
     std::thread::scope(|scope| {
-        scope.spawn(|| { set_io_class(3); disk.read(5) }).join().unwrap();
+        scope
+            .spawn(|| {
+                set_io_class(3);
+                disk.read(5)
+            })
+            .join()
+            .unwrap();
     });
     assert!(device.leaks() >= 4, "{}", device.leaks());
     let mut poll = libc::pollfd { fd: sensor.wake_fd(), events: libc::POLLIN, revents: 0 };

@@ -7,11 +7,19 @@
 //! | [`probe`] | facts: what this kernel, this user and each disk support, found by trying |
 //! | [`marks`] | the class marks of a background job, chosen by the facts and set between fork and exec |
 //! | [`cgroup`] | the job's control groups on pure v2, hybrid and v1 hosts: freeze, idle CPU class, clean removal |
+//! | [`clock`] | the monotonic clock |
 //! | [`sense`] | observations of a disk where no BPF program may be loaded |
+//! | [`seccomp`] | trapping system calls of the job and letting them go on |
+//! | [`gate`] | what a trapped call is about, and whether the page cache would serve it |
+//! | [`job`] | the processes around a job: shared memory, descriptor passing, the guardian |
 
 pub mod cgroup;
+pub mod clock;
 pub mod marks;
+pub mod gate;
+pub mod job;
 pub mod probe;
 pub mod root;
+pub mod seccomp;
 pub mod sense;
 pub mod topology;

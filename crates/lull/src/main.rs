@@ -1,2 +1,54 @@
-//! lull
-fn main() {}
+//! lull: background work in the gaps that the foreground leaves.
+
+mod cli;
+mod doctor;
+mod generate;
+mod run;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use cli::{Cli, Command};
+use lull_linux::job::launch::STATUS_LULL_FAILED;
+
+fn dispatch(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Run(args) => match run::run(&args)? {},
+        Command::Doctor(args) => doctor::run(args),
+        Command::Generate(args) => generate::run(args, Cli::command()),
+        Command::Load(command) => Ok(lull_bench::run_load(command)?),
+    }
+}
+
+/// An error of clap in one line, for `lull run`, whose standard error belongs to the job's user.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let more: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("Usage:"))
+        .filter(|line| !line.starts_with("For more"))
+        .collect();
+    if more.is_empty() { first } else { format!("{first} {}", more.join(", ")) }
+}
+
+fn main() -> ExitCode {
+    let failed = ExitCode::from(u8::try_from(STATUS_LULL_FAILED).unwrap_or(1));
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() && std::env::args_os().nth(1) == Some(OsString::from("run")) => {
+            eprintln!("lull: {}; see lull run --help", one_line(&error));
+            return failed;
+        }
+        Err(error) => error.exit(),
+    };
+    let is_run = matches!(cli.command, Command::Run(_));
+    match dispatch(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lull: {error:#}");
+            if is_run { failed } else { ExitCode::FAILURE }
+        }
+    }
+}

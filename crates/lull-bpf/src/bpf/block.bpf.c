@@ -122,8 +122,8 @@ struct {
 } wakes SEC(".maps");
 
 /* Set before loading. */
-const volatile __u32 protect = 0;      /* only what protected_ids names is foreground */
-const volatile __u32 task_groups = 0;  /* sched_task_group->idle exists here */
+const volatile __u32 protect = 0;     /* only what protected_ids names is foreground */
+const volatile __u32 task_groups = 0; /* sched_task_group->idle exists here */
 
 static __always_inline struct lull_device *device_of(struct gendisk *disk, __u32 *slot)
 {
@@ -225,7 +225,8 @@ static __always_inline void arrive(struct request *rq)
 		return;
 	state = lull_derive_state(&device->view[LULL_FOREGROUND], &device->view[LULL_BACKGROUND],
 				  device->interval_ns, device->flags, now);
-	count_event(device, state, class == LULL_FOREGROUND ? LULL_ON_FOREGROUND : LULL_ON_BACKGROUND);
+	count_event(device, state,
+		    class == LULL_FOREGROUND ? LULL_ON_FOREGROUND : LULL_ON_BACKGROUND);
 	view = &device->view[class & 1];
 	if (class == LULL_FOREGROUND) {
 		gap_start = view->last_end_ns;
@@ -327,7 +328,8 @@ int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_by
 	else
 		count_latency(&device->quiet, span);
 	if ((long long)view->in_service <= 0)
-		count_event(device, entry.class == LULL_FOREGROUND ? LULL_F : LULL_B, LULL_ON_EMPTY);
+		count_event(device, entry.class == LULL_FOREGROUND ? LULL_F : LULL_B,
+			    LULL_ON_EMPTY);
 	if (entry.class == LULL_BACKGROUND)
 		wake(device, LULL_WAKE_BG_END);
 	else if ((long long)view->in_service <= 0)

@@ -44,8 +44,9 @@ enum lull_event {
 };
 
 /* lull_device.flags */
-#define LULL_START_ON_REQUEST 1u    /* the interval starts with the request, not with its completion */
-#define LULL_PAUSE_AFTER_BG 2u      /* variant: B on b goes to P */
+#define LULL_START_ON_REQUEST 1u /* the interval starts with the request, not with its completion  \
+				  */
+#define LULL_PAUSE_AFTER_BG 2u	 /* variant: B on b goes to P */
 #define LULL_PAUSE_AFTER_BG_IDLE 4u /* variant: B on i goes to P */
 
 /* lull_device.wake: what user space waits for */
@@ -61,7 +62,8 @@ struct lull_class_view {
 	lull_u64 last_start_ns;
 	lull_u64 last_end_ns;
 	lull_u64 bytes;
-	lull_u64 in_service; /* reads as signed: a missed event may make it step below zero until it heals */
+	lull_u64 in_service; /* reads as signed: a missed event may make it step below zero until it
+				heals */
 };
 
 struct lull_histogram {
@@ -77,7 +79,7 @@ struct lull_device {
 	/* Written by the kernel programs. */
 	struct lull_class_view view[LULL_CLASSES];
 	lull_u64 counters[LULL_STATES][LULL_EVENTS];
-	lull_u64 leaks;   /* background requests that started in F or P */
+	lull_u64 leaks;	  /* background requests that started in F or P */
 	lull_u64 neutral; /* requests of neither class */
 	lull_u64 healed;  /* in-service entries whose end was missed */
 	struct lull_histogram quiet;

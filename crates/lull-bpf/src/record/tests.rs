@@ -2,14 +2,19 @@
 
 use super::{PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, RawView, START_ON_REQUEST};
 use lull_core::{
-    ClassView, Interval, Nanos, Observation, StartRule, State, Variant, derive_state,
-    histogram::bucket_of,
+    ClassView, Interval, Nanos, Observation, StartRule, State, Variant, derive_state, histogram::bucket_of,
 };
 use proptest::prelude::*;
 
 unsafe extern "C" {
     fn lull_check_bucket_of(value: u64) -> u32;
-    fn lull_check_derive_state(fg: *const RawView, bg: *const RawView, interval_ns: u64, flags: u32, now: u64) -> u32;
+    fn lull_check_derive_state(
+        fg: *const RawView,
+        bg: *const RawView,
+        interval_ns: u64,
+        flags: u32,
+        now: u64,
+    ) -> u32;
 }
 
 fn c_state(observation: &Observation, interval: Interval, flags: u32, now: Nanos) -> u32 {

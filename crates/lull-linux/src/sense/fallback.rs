@@ -15,6 +15,9 @@
 //! read); dirtied bytes fade with a half-life of 30 s, after which write-back has come by. The job's accounts are read
 //! *after* the device's, or requests between the two would look like foreground.
 //!
+//! Counts of requests follow from bytes: the size of the job's requests is learnt from samples in which it was alone, and
+//! what a mixed sample completed beyond the job's is the foreground's. Before that, requests are shared out by bytes.
+//!
 //! What it can't see: a file system's journal and write-back of other people's pages are foreground, even if the job
 //! caused them; requests shorter than a sample are dated to the sample; a job that reads from two disks at once hides
 //! foreground of the same size on one for a sample. All errors but the last are on the foreground's side.

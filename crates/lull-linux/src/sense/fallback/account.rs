@@ -24,27 +24,45 @@ pub struct DeviceCounts {
     pub writes_in_flight: u32,
 }
 
-/// The job's bytes of one direction that the device has not shown yet.
+/// One direction: the job's bytes that the device has not shown yet.
 #[derive(Clone, Copy, Debug, Default)]
-struct Credit {
+struct Direction {
     /// From samples before the latest.
     old: u64,
     /// From the latest: possibly submitted after the device was read.
     fresh: u64,
+    /// The job's mean request, learnt from samples in which nobody else completed any.
+    request_bytes: Option<u64>,
 }
 
-impl Credit {
-    const fn total(self) -> u64 {
+impl Direction {
+    const fn credit(self) -> u64 {
         self.old.saturating_add(self.fresh)
     }
 
-    /// Takes up to `bytes`, the oldest first; returns how many there were.
+    /// The job submitted or dirtied this much since the last sample.
+    const fn charge(&mut self, bytes: u64) {
+        self.fresh = self.fresh.saturating_add(bytes);
+    }
+
+    /// Takes up to `bytes` from the credit, the oldest first; returns how many there were.
     fn draw(&mut self, bytes: u64) -> u64 {
         let old = self.old.min(bytes);
         let fresh = self.fresh.min(bytes - old);
         self.old -= old;
         self.fresh -= fresh;
         old + fresh
+    }
+
+    /// The latest sample's part is old by the next one.
+    const fn age(&mut self) {
+        self.old = self.credit();
+        self.fresh = 0;
+    }
+
+    /// Remembers the size of requests that were all the job's.
+    fn learn(&mut self, size: u64) {
+        self.request_bytes = Some(self.request_bytes.map_or(size, |known| known.midpoint(size)).max(1));
     }
 }
 
@@ -61,8 +79,8 @@ struct Split {
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     last: Option<(Nanos, DeviceCounts, JobIo)>,
-    reads: Credit,
-    writes: Credit,
+    reads: Direction,
+    writes: Direction,
     seen: Observation,
 }
 
@@ -92,8 +110,8 @@ impl Account {
         if device.reads_in_flight == 0 {
             self.reads.old = 0;
         }
-        self.reads = age(self.reads);
-        self.writes = age(self.writes);
+        self.reads.age();
+        self.writes.age();
         self.writes.old = faded(self.writes.old, now.since(then));
 
         step(
@@ -112,11 +130,6 @@ impl Account {
     }
 }
 
-/// The latest sample's part is old by the next one.
-const fn age(credit: Credit) -> Credit {
-    Credit { old: credit.total(), fresh: 0 }
-}
-
 /// What is left of an amount after a time, losing half per half-life (linearly within one).
 fn faded(bytes: u64, passed: Nanos) -> u64 {
     let half_life = u128::from(WRITE_HALF_LIFE.0);
@@ -129,17 +142,23 @@ fn faded(bytes: u64, passed: Nanos) -> u64 {
 }
 
 /// Splits one direction: what the job's credit explains is background, the rest foreground.
-fn split(credit: &mut Credit, ended: u64, bytes: u64, in_flight: u32) -> Split {
-    let explained = credit.draw(bytes);
+fn split(direction: &mut Direction, ended: u64, bytes: u64, in_flight: u32) -> Split {
+    let explained = direction.draw(bytes);
     let unexplained = bytes - explained;
-    let foreground_ended = match bytes {
-        // Requests without data (flushes) are nobody's known doing.
-        0 => ended,
-        _ => share_up(ended, unexplained, bytes),
+    if let (0, Some(size)) = (unexplained, bytes.checked_div(ended).filter(|&size| size > 0)) {
+        direction.learn(size);
+    }
+    let background_ended = match direction.request_bytes {
+        // Requests without data are nobody's known doing.
+        _ if explained == 0 => 0,
+        _ if unexplained == 0 => ended,
+        // Any foreground byte is at least one request.
+        Some(size) => explained.div_ceil(size).min(ended.saturating_sub(1)),
+        None => ended - share_up(ended, unexplained, bytes),
     };
-    // As many of those in flight are the job's as its outstanding bytes fill, at the size of those just completed.
-    let request_bytes = bytes.checked_div(ended).filter(|&size| size > 0);
-    let mine = match (credit.total(), request_bytes) {
+    // As many of those in flight are the job's as its outstanding bytes fill.
+    let size = direction.request_bytes.or_else(|| bytes.checked_div(ended)).filter(|&size| size > 0);
+    let mine = match (direction.credit(), size) {
         (0, _) => 0,
         (outstanding, Some(size)) => {
             u32::try_from(outstanding.div_ceil(size)).unwrap_or(u32::MAX).min(in_flight)
@@ -147,8 +166,8 @@ fn split(credit: &mut Credit, ended: u64, bytes: u64, in_flight: u32) -> Split {
         (_, None) => in_flight,
     };
     Split {
-        foreground_ended,
-        background_ended: ended - foreground_ended,
+        foreground_ended: ended - background_ended,
+        background_ended,
         foreground_in_flight: in_flight - mine,
         background_in_flight: mine,
     }

@@ -45,6 +45,14 @@ fn a_mixture_is_split_by_bytes_in_favour_of_the_foreground() {
 }
 
 #[test]
+fn once_the_job_s_requests_are_known_by_size_a_mixture_is_split_by_it() {
+    let mut account = begun();
+    account.update(Nanos(2 * MS), counts(4, 1 << 20, 0), job(1 << 20));
+    let seen = account.update(Nanos(3 * MS), counts(4 + 4 + 10, (2 << 20) + 40_960, 0), job(2 << 20));
+    assert_eq!((seen.foreground.ended, seen.background.ended), (10, 8));
+}
+
+#[test]
 fn a_read_submitted_in_one_sample_and_done_in_the_next_is_the_job_s() {
     let mut account = begun();
     let seen = account.update(Nanos(2 * MS), counts(0, 0, 1), job(65_536));

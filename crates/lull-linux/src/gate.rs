@@ -1,0 +1,9 @@
+//! Gates: what holds background work back. Mechanism only; when to hold is decided in `lull-core`.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`target`] | which file, and so which disk, a trapped call is about |
+//! | [`cached`] | whether a trapped read would be served from the page cache |
+
+pub mod cached;
+pub mod target;

@@ -1,0 +1,129 @@
+//! Which file a trapped call is about.
+//!
+//! Looked up only when the call might have to wait, since it costs a system call or two (about 2 µs): as long as every
+//! disk admits background work, nobody asks. The descriptor is resolved through `/proc/TID/fd/N`; a call whose
+//! target cannot be found (the thread is gone, the descriptor is closed) passes.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use crate::seccomp::Trap;
+
+/// What a descriptor refers to, as far as gating cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A regular file, directory or block device on this device (`st_dev`, or `st_rdev` of a block device).
+    Disk {
+        /// Device number of the file system or of the block device itself.
+        dev: u64,
+        /// Inode, to tell files apart.
+        inode: u64,
+        /// Size in bytes (0 for block devices).
+        size_bytes: u64,
+    },
+    /// All disks: `sync`.
+    EveryDisk,
+    /// A pipe, socket, terminal, character device, or something that cannot be found: never held.
+    Elsewhere,
+}
+
+/// One read that a trapped call is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The descriptor, in the calling thread's table.
+    pub fd: i32,
+    /// Where it begins; `None` for the descriptor's own position.
+    pub offset: Option<u64>,
+    /// How many bytes at most.
+    pub length: u64,
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "descriptors are the low half of the argument")]
+const fn descriptor(arg: u64) -> i32 {
+    arg as i32
+}
+
+/// The descriptor whose disk decides about the call, if it has one.
+fn deciding_descriptor(trap: &Trap) -> Option<i32> {
+    match trap.nr {
+        libc::SYS_sync => None,
+        // sendfile(out, in, …): the input is what is read.
+        libc::SYS_sendfile => Some(descriptor(trap.args[1])),
+        libc::SYS_io_submit => first_of_io_submit(trap),
+        // splice(in, …, out, …): either end may be the file; the other is a pipe.
+        libc::SYS_splice => {
+            let (input, output) = (descriptor(trap.args[0]), descriptor(trap.args[2]));
+            let is_file = |fd| matches!(look_up(trap.tid, fd), Target::Disk { .. });
+            Some(if is_file(input) { input } else { output })
+        }
+        _ => Some(descriptor(trap.args[0])),
+    }
+}
+
+/// `aio_fildes` of the first request of an `io_submit(ctx, nr, iocbpp)`, read from the caller's memory.
+fn first_of_io_submit(trap: &Trap) -> Option<i32> {
+    const AIO_FILDES_OFFSET: usize = 20;
+    let iocb = usize::try_from(u64::from_ne_bytes(read_memory(trap.tid, usize::try_from(trap.args[2]).ok()?)?)).ok()?;
+    Some(i32::from_ne_bytes(read_memory(trap.tid, iocb.checked_add(AIO_FILDES_OFFSET)?)?))
+}
+
+fn read_memory<const N: usize>(tid: u32, address: usize) -> Option<[u8; N]> {
+    let mut bytes = [0_u8; N];
+    let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: N };
+    let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: N };
+    // SAFETY: `local` is our own array; a bad remote address is an error, not a fault.
+    let got = unsafe { libc::process_vm_readv(tid.cast_signed(), &raw const local, 1, &raw const remote, 1, 0) };
+    (usize::try_from(got) == Ok(N)).then_some(bytes)
+}
+
+/// How the path of a thread's descriptor is spelled, without allocating.
+fn proc_path(tid: u32, fd: i32, space: &mut [u8; 40]) -> Option<*const libc::c_char> {
+    use io::Write;
+    let mut cursor = io::Cursor::new(space.as_mut_slice());
+    write!(cursor, "/proc/{tid}/fd/{fd}\0").ok()?;
+    Some(space.as_ptr().cast())
+}
+
+fn look_up(tid: u32, fd: i32) -> Target {
+    let mut space = [0; 40];
+    let mut stat = MaybeUninit::<libc::stat>::uninit();
+    let Some(path) = proc_path(tid, fd, &mut space) else { return Target::Elsewhere };
+    // SAFETY: a terminated path and room for the answer, which is read only on success.
+    let stat = unsafe {
+        if libc::stat(path, stat.as_mut_ptr()) != 0 {
+            return Target::Elsewhere;
+        }
+        stat.assume_init()
+    };
+    let size_bytes = u64::try_from(stat.st_size).unwrap_or(0);
+    match stat.st_mode & libc::S_IFMT {
+        libc::S_IFREG | libc::S_IFDIR => Target::Disk { dev: stat.st_dev, inode: stat.st_ino, size_bytes },
+        libc::S_IFBLK => Target::Disk { dev: stat.st_rdev, inode: stat.st_ino, size_bytes: 0 },
+        _ => Target::Elsewhere,
+    }
+}
+
+/// The file that a trapped call is about.
+pub fn target_of(trap: &Trap) -> Target {
+    if trap.nr == libc::SYS_sync {
+        return Target::EveryDisk;
+    }
+    deciding_descriptor(trap).map_or(Target::Elsewhere, |fd| look_up(trap.tid, fd))
+}
+
+/// The read that a trapped call is about to do; `None` for calls that a page cache cannot serve or whose lengths lie
+/// in the caller's memory.
+pub fn read_of(trap: &Trap) -> Option<Read> {
+    let fd = descriptor(trap.args[0]);
+    match trap.nr {
+        libc::SYS_read => Some(Read { fd, offset: None, length: trap.args[2] }),
+        libc::SYS_pread64 => Some(Read { fd, offset: Some(trap.args[3]), length: trap.args[2] }),
+        libc::SYS_sendfile => {
+            Some(Read { fd: descriptor(trap.args[1]), offset: None, length: trap.args[3] }).filter(|_| trap.args[2] == 0)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

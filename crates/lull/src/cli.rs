@@ -1,0 +1,170 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use lull_core::{DepthChoice, IntervalChoice, Loss, StartRule, Variant};
+use lull_linux::seccomp::Scope;
+
+use crate::run::settings::{Given, LongestHold, SensorChoice, StatusChoice};
+
+/// Background work in the gaps that the foreground leaves.
+#[derive(Debug, Parser)]
+#[command(name = "lull", version, about, propagate_version = true, help_expected = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a command as background work in the idle time of the disks.
+    Run(RunArgs),
+    /// Say what this kernel, this user and each disk support, and what lull will use.
+    Doctor(crate::doctor::DoctorArgs),
+    #[command(hide = true)]
+    Generate(crate::generate::GenerateArgs),
+    #[command(hide = true, subcommand)]
+    Load(lull_bench::LoadCommand),
+}
+
+/// Arguments of `lull run`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: that of the command; 125 if lull itself failed, 126 if the command cannot be \
+executed, 127 if it does not exist.\n\nA configuration file holds the same options in a section [run], without the \
+dashes: interval = \"5ms\"."
+)]
+pub(crate) struct RunArgs {
+    /// Preemption interval: how long the disk stays free after foreground service.
+    ///
+    /// `auto` finds it from what is measured; `none` is plain priority; a time like 5ms or 250us is kept; `inf` lets no
+    /// background run after the first foreground request. Longer protects more and gives the background less.
+    #[arg(long, value_name = "auto|none|TIME|inf")]
+    pub(crate) interval: Option<IntervalChoice>,
+
+    /// Background requests in service at once while the foreground is active.
+    ///
+    /// `auto` finds it (it opens when the foreground is gone). More gives the background more on parallel devices and
+    /// costs the foreground more on slow ones.
+    #[arg(long, value_name = "auto|N")]
+    pub(crate) depth: Option<DepthChoice>,
+
+    /// What starts the preemption interval: the foreground request's completion, or the request itself.
+    #[arg(long, value_name = "completion|request")]
+    pub(crate) start: Option<StartRule>,
+
+    /// Which machine: what follows a background request while another waits (bb, bp) and when none waits (bi, bp).
+    ///
+    /// bb-bi (default) gives the background most; bp-bp protects the foreground most.
+    #[arg(long, value_name = "bb-bi|bb-bp|bp-bi|bp-bp")]
+    pub(crate) variant: Option<Variant>,
+
+    /// The foreground's throughput that automatic control may cost at most (default 4%).
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) budget: Option<Loss>,
+
+    /// Count only this as foreground: a process id, a systemd unit, or a v2 control group. Repeatable.
+    ///
+    /// Without it, everything that is not marked as background is foreground. Needs the BPF sensor.
+    #[arg(long, value_name = "PID|UNIT|CGROUP")]
+    pub(crate) protect: Vec<String>,
+
+    /// Which calls the request gate holds one by one: large or direct ones, all reads and writes, or none.
+    ///
+    /// A gated call costs 4 to 8 us. `large` (default) leaves small buffered calls to the hold gate; `all` is more exact and
+    /// slows down programs that make many small calls; `none` leaves everything to the hold gate.
+    #[arg(long, value_name = "large|all|none")]
+    pub(crate) gate: Option<Scope>,
+
+    /// Longest time the job may be frozen at a stretch when it reads around the gate (default 100ms), or off.
+    #[arg(long, value_name = "TIME|off")]
+    pub(crate) longest_hold: Option<LongestHold>,
+
+    /// Leave io_uring to the job; its requests are then seen only by the hold gate.
+    #[arg(long)]
+    pub(crate) io_uring: bool,
+
+    /// Observe only this disk (as in /sys/block). Repeatable; default all.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) disk: Vec<String>,
+
+    /// What observes the disks: BPF block events, or /proc/diskstats (no rights needed, milliseconds).
+    #[arg(long, value_enum)]
+    pub(crate) sensor: Option<SensorChoice>,
+
+    /// Whether to draw a status line on the terminal's bottom row.
+    #[arg(long, value_enum)]
+    pub(crate) status: Option<StatusChoice>,
+
+    /// Write the summary to this file instead of to the terminal.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary: Option<PathBuf>,
+
+    /// Write the summary as JSON (to stderr, or to the file of --summary).
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Say nothing on stderr unless something fails.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    /// Read options from this file (default: $XDG_CONFIG_HOME/lull/lull.toml, then /etc/lull/lull.toml).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// The command and its arguments.
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+impl RunArgs {
+    /// The options that a configuration file may hold too.
+    pub(crate) fn given(&self) -> Given {
+        Given {
+            interval: self.interval,
+            depth: self.depth,
+            start: self.start,
+            variant: self.variant,
+            budget: self.budget,
+            gate: self.gate,
+            longest_hold: self.longest_hold,
+            io_uring: self.io_uring.then_some(true),
+            sensor: self.sensor,
+            status: self.status,
+            protect: self.protect.clone(),
+            disks: self.disk.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_after_the_command_are_the_commands_own() {
+        let cli = Cli::try_parse_from(["lull", "run", "--interval", "5ms", "tar", "--json", "-q"]).unwrap();
+        let super::Command::Run(args) = cli.command else { panic!("not run") };
+        assert_eq!(args.command, ["tar", "--json", "-q"]);
+        assert!(!args.json && !args.quiet);
+    }
+
+    #[test]
+    fn bad_values_are_told_with_their_option() {
+        for words in
+            [["--interval", "5"], ["--depth", "0"], ["--variant", "bb"], ["--gate", "most"], ["--start", "x"]]
+        {
+            let error =
+                Cli::try_parse_from(["lull", "run", words[0], words[1], "true"]).unwrap_err().to_string();
+            assert!(error.contains(words[0]) && error.contains(words[1]), "{error}");
+        }
+    }
+}

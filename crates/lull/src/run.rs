@@ -1,0 +1,372 @@
+//! `lull run`: a command as background work.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`settings`], [`protect`] | what was asked for, by options and file |
+//! | [`front`] | what the shell sees: waits for the job, mirrors its stops and its end |
+//! | [`helper`] | forking the two helper processes |
+//! | [`supervisor`] | the event loop: sensors, policy, gates |
+//! | [`engine`], [`disk`] | the policy of every disk, wired to sensor and gates |
+//! | [`sensors`], [`family`] | choosing and starting sensors |
+//! | [`freezer`], [`signals`] | the hold gate; signals that end a wait |
+//! | [`guardian`] | what happens when the supervisor is dead |
+//! | [`messages`], [`status`], [`summary`] | what is told to whom |
+
+mod disk;
+mod engine;
+mod family;
+mod freezer;
+mod front;
+mod guardian;
+mod helper;
+mod messages;
+mod protect;
+mod sensors;
+pub(crate) mod settings;
+mod signals;
+mod status;
+mod summary;
+mod supervisor;
+
+use std::cell::RefCell;
+use std::io::{IsTerminal, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use lull_core::Nanos;
+use lull_linux::cgroup::{GroupName, JobGroup, sweep_leftovers};
+use lull_linux::clock;
+use lull_linux::job::launch::{self, Launch, Report, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND};
+use lull_linux::job::passing::{Channel, Packet};
+use lull_linux::job::shared::Shared;
+use lull_linux::marks::{Mark, MarkSet, enter};
+use lull_linux::probe::CgroupFacts;
+use lull_linux::root::Root;
+use lull_linux::seccomp::{Listener, Scope, filter};
+use nix::sys::signal::SigSet;
+use nix::unistd::{ForkResult, Pid, fork};
+
+use crate::cli::RunArgs;
+use front::{Ending, Front, Helpers, Respawn};
+use guardian::Guardian;
+use messages::{FromSupervisor, ToGuardian, ToSupervisor};
+use settings::{Given, RunSettings, StatusChoice};
+use status::StatusLine;
+use summary::Summary;
+
+/// How long the helpers may take to get ready before the job starts without them.
+const READY_MS: i32 = 3_000;
+/// Every mark that only lowers; what the kernel refuses is left out by itself.
+const MARKS: [Mark; 5] = [Mark::IoprioIdle, Mark::SchedIdle, Mark::Nice, Mark::OomScore, Mark::TimerSlack];
+
+/// Runs the command and ends as it does.
+///
+/// # Errors
+/// When lull itself fails before the command has started.
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
+    let born = clock::now();
+    let file = Given::from_files(args.config.as_deref())?;
+    let mut settings = args.given().over(file)?;
+    settings.summary.clone_from(&args.summary);
+    settings.json = args.json;
+    settings.quiet = args.quiet;
+    let command = launch::Command::new(args.command.iter().map(|word| word.as_bytes().to_vec()))
+        .context("the command holds a zero byte")?;
+    let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let summary_file = settings.summary.as_ref().map(|path| {
+        std::fs::File::create(path).with_context(|| format!("cannot write the summary to {}", path.display()))
+    });
+    let summary_file = summary_file.transpose()?;
+    let outcome = start(&settings, &command, &words, born)?.run()?;
+    let mut summary = outcome.summary.map_or_else(Summary::default, |summary| *summary);
+    summary.command = words;
+    summary.status = Some(outcome.ending.status());
+    if outcome.lost_supervisor {
+        summary
+            .notes
+            .push("the supervisor was killed; from then on the job ran at low priority, ungated".to_owned());
+    }
+    report(&settings, &summary, summary_file);
+    front::end_like(outcome.ending)
+}
+
+/// Writes the summary to where it was asked for.
+fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>) {
+    let text = if settings.json {
+        serde_json::to_string(summary).map_or_else(
+            |error| error.to_string(),
+            |mut json| {
+                json.push('\n');
+                json
+            },
+        )
+    } else {
+        summary.text()
+    };
+    if let Some(mut file) = file {
+        if let Err(error) = file.write_all(text.as_bytes()) {
+            eprintln!("lull: cannot write the summary: {error}");
+        }
+    } else if settings.json || (!settings.quiet && std::io::stderr().is_terminal()) {
+        // A closed stderr is the user's choice.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// A running job with its front.
+struct Started {
+    front: Front,
+    group: Option<JobGroup>,
+    guardian_channel: GuardianChannel,
+}
+
+impl Started {
+    fn run(self) -> anyhow::Result<front::Outcome> {
+        let outcome = self.front.run();
+        if let Ok(bye) = serde_json::to_vec(&ToGuardian::Bye) {
+            // A dead guardian needs no farewell.
+            let _ = self.guardian_channel.borrow().send(&bye, None);
+        }
+        freezer::remove_if_empty(self.group);
+        outcome
+    }
+}
+
+/// The job's control group, with what could not be had.
+fn make_group(notes: &mut Vec<String>) -> Option<JobGroup> {
+    let root = Root::real();
+    let facts = CgroupFacts::read(&root, true);
+    sweep_leftovers(&root, &facts);
+    let group = JobGroup::create(&GroupName::next(&root), &facts);
+    if !group.can_freeze() {
+        let why = group
+            .missing()
+            .iter()
+            .find(|missing| missing.what == "freeze")
+            .map_or("", |missing| &missing.why);
+        notes.push(format!("no hold gate: {why}"));
+    }
+    if let Err(error) = group.set_idle_cpu() {
+        notes.push(error.to_string());
+    }
+    (!group.paths().is_empty()).then_some(group)
+}
+
+fn pidfd(pid: Pid) -> Option<OwnedFd> {
+    // SAFETY: integers in, a descriptor or an error out.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
+    let fd = RawFd::try_from(fd).ok().filter(|fd| *fd >= 0)?;
+    // SAFETY: made for us just now.
+    Some(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A helper's own handle on the job's groups.
+fn open_groups(paths: &[PathBuf]) -> Option<JobGroup> {
+    JobGroup::open(paths).ok().filter(|_| !paths.is_empty())
+}
+
+fn wants_status(settings: &RunSettings) -> bool {
+    settings.status == StatusChoice::Auto && !settings.quiet && std::io::stderr().is_terminal()
+}
+
+/// The guardian's end of the front: replaced when the guardian is.
+type GuardianChannel = Rc<RefCell<Channel>>;
+
+/// Forks helpers and job, and lets the job go once someone answers its trapped calls.
+fn start(
+    settings: &RunSettings,
+    command: &launch::Command,
+    words: &[String],
+    born: Nanos,
+) -> anyhow::Result<Started> {
+    let mut notes = Vec::new();
+    let group = make_group(&mut notes);
+    let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
+    let (signals, mask) = front::take_signals()?;
+    let status = StatusLine::new(wants_status(settings));
+    let heritage = Heritage {
+        shared: Arc::clone(&shared),
+        groups: group.as_ref().map(JobGroup::paths).unwrap_or_default(),
+        terminal_rows: status.rows(),
+    };
+
+    let (to_supervisor, supervisor_end) = Channel::pair().context("cannot make a channel")?;
+    let mut supervisor = supervisor::Supervisor {
+        settings: settings.clone(),
+        command: words.to_vec(),
+        channel: supervisor_end,
+        shared: Arc::clone(&shared),
+        group: None,
+        notes,
+        born,
+        wants_status: status.is_on(),
+    };
+    let keep = [supervisor.channel.as_raw_fd()];
+    let groups = heritage.groups.clone();
+    let supervisor = helper::spawn(c"lull-supervisor", &keep, move || {
+        supervisor.group = open_groups(&groups);
+        supervisor.run();
+    })?;
+    let (guardian, to_guardian) = heritage.spawn_guardian(Some(supervisor), None)?;
+    let guardian_channel = Rc::new(RefCell::new(to_guardian));
+
+    let (to_job, job_end) = Channel::pair().context("cannot make a channel")?;
+    let job = fork_job(settings, command, group.as_ref(), mask, &to_job, job_end)?;
+    let report = launch::next_report(&to_job).context("the job was lost before it began")?;
+    let listener = hand_over(report, &to_supervisor, &guardian_channel.borrow())?;
+    to_job.send(b"g", None).context("the job was lost before it began")?;
+    if let Ok(Report::ExecFailed(error)) = launch::next_report(&to_job) {
+        let missing = error.raw_os_error() == Some(libc::ENOENT);
+        let status = if missing { STATUS_NOT_FOUND } else { STATUS_NOT_EXECUTABLE };
+        let advice = if missing { "check the name and PATH" } else { "check that it is an executable file" };
+        eprintln!("lull: cannot run '{}': {error}; {advice}", words[0]);
+        let _ = nix::sys::wait::waitpid(job, None);
+        freezer::remove_if_empty(group);
+        front::end_like(Ending::Exited(status));
+    }
+    let helpers = Helpers {
+        supervisor: Some(supervisor),
+        guardian: Some(guardian),
+        channel: to_supervisor,
+        listener: listener.clone(),
+        shared,
+        respawn: respawner(heritage, listener, Rc::clone(&guardian_channel)),
+    };
+    Ok(Started { front: Front::new(job, signals, helpers, status), group, guardian_channel })
+}
+
+/// Forks the job up to the point where it waits for the word to go.
+fn fork_job(
+    settings: &RunSettings,
+    command: &launch::Command,
+    group: Option<&JobGroup>,
+    mask: SigSet,
+    front_end: &Channel,
+    job_end: Channel,
+) -> anyhow::Result<Pid> {
+    let entries = group.map(JobGroup::entries).unwrap_or_default();
+    let marks: MarkSet = MARKS.into_iter().collect();
+    let set_marks = || {
+        // A group that cannot be entered, or a mark that is refused, is doctor's to tell: the job runs with less.
+        let _ = enter(&entries);
+        let _ = marks.apply();
+    };
+    let program = filter::program(settings.scope, settings.io_uring);
+    let launch = Launch {
+        command,
+        program: &program,
+        traps: settings.scope != Scope::None,
+        set_marks: &set_marks,
+        mask: *mask.as_ref(),
+    };
+    let other_end = front_end.as_raw_fd();
+    // SAFETY: the front has one thread.
+    match unsafe { fork() }.context("cannot fork")? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => {
+            // SAFETY: the front's end is the front's; while it is open here, the front's death would go unnoticed.
+            unsafe { libc::close(other_end) };
+            // SAFETY: just forked from a process with one thread.
+            unsafe { launch.run(&job_end) }
+        }
+    }
+}
+
+/// Passes the listener on to both helpers and waits until they serve.
+fn hand_over(
+    report: Report,
+    supervisor: &Channel,
+    guardian: &Channel,
+) -> anyhow::Result<Option<Arc<Listener>>> {
+    let listener = match report {
+        Report::Listener(fd) => {
+            send(guardian, &ToGuardian::Listener, Some(fd.as_raw_fd()));
+            send(supervisor, &ToSupervisor::Listener, Some(fd.as_raw_fd()));
+            Some(Arc::new(Listener::new(fd)))
+        }
+        Report::NoListener(error) => {
+            let why = error.map(|error| match error.raw_os_error() {
+                Some(libc::EBUSY) => {
+                    "no request gate of its own: an outer lull or container traps calls already".to_owned()
+                }
+                _ => format!("no request gate: the kernel refuses the seccomp filter ({error})"),
+            });
+            send(guardian, &ToGuardian::NoListener, None);
+            send(supervisor, &ToSupervisor::NoListener(why), None);
+            None
+        }
+        Report::ExecFailed(_) | Report::Closed => bail!("the job was lost before it began"),
+    };
+    let is_serving = |bytes: &[u8]| matches!(serde_json::from_slice(bytes), Ok(FromSupervisor::Serving));
+    wait_for(guardian, |_| true);
+    wait_for(supervisor, is_serving);
+    Ok(listener)
+}
+
+fn send<T: serde::Serialize>(channel: &Channel, message: &T, fd: Option<RawFd>) {
+    if let Ok(bytes) = serde_json::to_vec(message) {
+        // A helper that is dead by now is noticed by its exit.
+        let _ = channel.send(&bytes, fd);
+    }
+}
+
+/// Waits for the message that `is_it`, for the helper's death, or until it has had time enough: whoever lives serves.
+fn wait_for(channel: &Channel, is_it: impl Fn(&[u8]) -> bool) {
+    let deadline = clock::now().plus(Nanos::from_millis(READY_MS.unsigned_abs().into()));
+    while clock::now() < deadline {
+        let mut poll = libc::pollfd { fd: channel.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid record.
+        unsafe { libc::poll(&raw mut poll, 1, READY_MS) };
+        match channel.receive(true) {
+            Ok(Packet::Message(bytes, _)) if is_it(&bytes) => return,
+            Ok(Packet::Message(..) | Packet::Nothing) => {}
+            Ok(Packet::Closed) | Err(_) => return,
+        }
+    }
+}
+
+/// What every guardian is given.
+struct Heritage {
+    shared: Arc<Shared>,
+    groups: Vec<PathBuf>,
+    terminal_rows: Option<u16>,
+}
+
+impl Heritage {
+    /// Forks a guardian; returns it with the front's end of its channel.
+    fn spawn_guardian(
+        &self,
+        supervisor: Option<Pid>,
+        listener: Option<Arc<Listener>>,
+    ) -> anyhow::Result<(Pid, Channel)> {
+        let (ours, theirs) = Channel::pair().context("cannot make a channel")?;
+        let terminal = self.terminal_rows.and_then(|rows| {
+            let fd = std::io::stderr().as_fd().try_clone_to_owned().ok()?;
+            Some((fd, status::wipe(rows)))
+        });
+        let supervisor = supervisor.and_then(pidfd);
+        let mut keep = vec![theirs.as_raw_fd()];
+        keep.extend(supervisor.as_ref().map(AsRawFd::as_raw_fd));
+        keep.extend(listener.as_ref().map(|listener| listener.as_raw_fd()));
+        keep.extend(terminal.as_ref().map(|(fd, _)| fd.as_raw_fd()));
+        let (shared, groups) = (Arc::clone(&self.shared), self.groups.clone());
+        let pid = helper::spawn(c"lull-guardian", &keep, move || {
+            Guardian { channel: theirs, listener, shared, group: open_groups(&groups), supervisor, terminal }
+                .run();
+        })?;
+        Ok((pid, ours))
+    }
+}
+
+/// Starts another guardian when one was killed. It inherits the listener.
+fn respawner(heritage: Heritage, listener: Option<Arc<Listener>>, channel: GuardianChannel) -> Respawn {
+    Box::new(move |supervisor| {
+        let (pid, ours) = heritage.spawn_guardian(supervisor, listener.clone())?;
+        channel.replace(ours);
+        Ok(pid)
+    })
+}

@@ -1,0 +1,245 @@
+//! One disk of the live engine: its sensor, its policy, its automatic control, its hold machine.
+
+use lull_bpf::record::{
+    PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, START_ON_REQUEST, WAKE_BACKGROUND_END,
+    WAKE_FOREGROUND_END, WAKE_LEAK,
+};
+use lull_bpf::{Device, DeviceReport};
+use lull_core::{
+    AfterBackground, AfterEmpty, Control, Estimate, Hold, HoldAction, Nanos, Observation, Resource, Setting,
+    StartRule, State, Telemetry, Wake,
+};
+use lull_linux::sense::fallback::{FallbackSensor, JobIo};
+use lull_linux::topology::DevT;
+
+/// With room for this many more requests under the bound, single calls need not be counted.
+const AMPLE_ROOM: u32 = 64;
+/// How often automatic control looks at what was measured.
+const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
+/// How often control looks when nothing has moved.
+const CONTROL_AT_REST: Nanos = Nanos::from_millis(250);
+/// How often the fallback sensor reads its counters.
+const SAMPLE_EVERY: Nanos = Nanos::from_millis(4);
+/// In-service counts that have not moved for this long are taken for missed events.
+const STALE: Nanos = Nanos::from_secs(30);
+
+/// Where observations come from.
+pub(crate) enum Sensor {
+    /// Block events, in mapped memory.
+    Bpf(Device),
+    /// /proc/diskstats and the job's own counters, at the millisecond scale.
+    Fallback {
+        sensor: Box<FallbackSensor>,
+        latest: Observation,
+        sampled: Nanos,
+        job_io: Box<dyn FnMut() -> JobIo + Send>,
+    },
+}
+
+pub(crate) struct Disk {
+    pub(crate) name: String,
+    pub(crate) dev: DevT,
+    pub(crate) rotational: bool,
+    pub(crate) read_ahead_bytes: u64,
+    pub(crate) resource: Resource,
+    pub(crate) control: Control,
+    sensor: Sensor,
+    hold: Option<Hold>,
+    frozen: bool,
+    controlled: Nanos,
+    moved: (u64, Nanos),
+    covered_leaks: u64,
+    seen_leaks: u64,
+}
+
+impl Disk {
+    pub(crate) fn new(
+        name: String,
+        dev: DevT,
+        rotational: bool,
+        read_ahead_bytes: u64,
+        sensor: Sensor,
+        mut control: Control,
+        hold: Option<Hold>,
+        now: Nanos,
+    ) -> Self {
+        let setting = control.update(now, &Telemetry { rotational, ..Telemetry::default() });
+        let disk = Self {
+            name,
+            dev,
+            rotational,
+            read_ahead_bytes,
+            resource: Resource::new(setting),
+            control,
+            sensor,
+            hold,
+            frozen: false,
+            controlled: now,
+            moved: (0, now),
+            covered_leaks: 0,
+            seen_leaks: 0,
+        };
+        disk.publish(&setting);
+        disk
+    }
+
+    /// What the sensor shows now. Costs no system call with BPF.
+    pub(crate) fn observe(&mut self, now: Nanos) -> Observation {
+        match &mut self.sensor {
+            Sensor::Bpf(device) => device.observation(),
+            Sensor::Fallback { sensor, latest, sampled, job_io } => {
+                if now.since(*sampled) >= SAMPLE_EVERY {
+                    *sampled = now;
+                    // A disk that has vanished keeps its last observation; its files fail by themselves.
+                    if let Ok(observation) = sensor.sample(now, &mut *job_io) {
+                        *latest = observation;
+                    }
+                }
+                *latest
+            }
+        }
+    }
+
+    /// Whether a call may pass without being accounted for: admitted, and the bound is far away.
+    pub(crate) fn admits_freely(&self, now: Nanos) -> bool {
+        self.resource.admits(now)
+            && self.resource.depth(now).saturating_sub(self.resource.in_service(now)) >= AMPLE_ROOM
+    }
+
+    /// The latest observation that the policy was given.
+    pub(crate) fn latest(&self) -> Observation {
+        match &self.sensor {
+            Sensor::Bpf(device) => device.observation(),
+            Sensor::Fallback { latest, .. } => *latest,
+        }
+    }
+
+    /// Asks the sensor for a wake-up.
+    pub(crate) fn ask_wake(&self, wake: Wake) {
+        let mut reasons = 0;
+        if wake.foreground_end {
+            reasons |= WAKE_FOREGROUND_END;
+        }
+        if wake.background_end {
+            reasons |= WAKE_BACKGROUND_END;
+        }
+        if let Sensor::Bpf(device) = &self.sensor {
+            device.ask_wake(reasons);
+        }
+    }
+
+    /// When a sensor without events must be read again.
+    pub(crate) fn next_sample(&self, now: Nanos, wake: &Wake) -> Option<Nanos> {
+        let waits = wake.foreground_end || wake.background_end;
+        match &self.sensor {
+            Sensor::Fallback { .. } if waits => Some(now.plus(SAMPLE_EVERY)),
+            _ => None,
+        }
+    }
+
+    /// Lets control and the hold machine act when their time has come; says when the next time is.
+    pub(crate) fn control(&mut self, now: Nanos) -> Option<Nanos> {
+        let view = self.observe(now);
+        let events = view.foreground.started.wrapping_add(view.background.started);
+        if events != self.moved.0 {
+            self.moved = (events, now);
+        }
+        if now.since(self.controlled) >= CONTROL_EVERY {
+            self.controlled = now;
+            let telemetry = self.telemetry(&view);
+            let setting = self.control.update(now, &telemetry);
+            if setting != *self.resource.setting() {
+                self.resource.configure(now, setting);
+                self.publish(&setting);
+            }
+            self.heal(now, &view);
+        }
+        let busy = now.since(self.moved.1) < CONTROL_AT_REST;
+        Some(self.controlled.plus(if busy { CONTROL_EVERY } else { CONTROL_AT_REST }))
+    }
+
+    /// Runs the hold machine. `covered`: the background now in the device was let in by the request gate.
+    pub(crate) fn hold(&mut self, now: Nanos, covered: bool) -> Option<Nanos> {
+        let Sensor::Bpf(device) = &self.sensor else { return None };
+        let hold = self.hold.as_mut()?;
+        let leaks = device.leaks();
+        if covered {
+            self.covered_leaks += leaks - self.seen_leaks;
+        }
+        self.seen_leaks = leaks;
+        let harmful = self.control.is_harmful();
+        let state = self.resource.state(now);
+        match hold.step(now, leaks - self.covered_leaks, state, harmful) {
+            Some(HoldAction::Freeze) => self.frozen = true,
+            Some(HoldAction::Thaw) => self.frozen = false,
+            None => {}
+        }
+        if harmful {
+            let awaited = if self.frozen && state == State::Foreground { WAKE_FOREGROUND_END } else { 0 };
+            device.ask_wake(WAKE_LEAK | awaited);
+        }
+        let in_interval = self.frozen && state == State::Interval;
+        let expiry = if in_interval { self.resource.interval_end(now) } else { None };
+        hold.next_wake(now).into_iter().chain(expiry).min()
+    }
+
+    /// Whether this disk wants the job frozen.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    /// A count of requests in service that has not moved for longer than any request takes comes from missed events; it
+    /// must not hold the job for ever.
+    fn heal(&self, now: Nanos, view: &Observation) {
+        let in_service = view.foreground.in_service + view.background.in_service;
+        if let Sensor::Bpf(device) = &self.sensor
+            && in_service > 0
+            && now.since(self.moved.1) > STALE
+        {
+            device.forget_in_service();
+        }
+    }
+
+    fn telemetry(&self, view: &Observation) -> Telemetry {
+        let report = self.report();
+        Telemetry {
+            quiet: report.quiet,
+            loaded: report.loaded,
+            gaps: report.gaps,
+            service: report.service,
+            foreground_last_end: view.foreground.last_end,
+            foreground_started: view.foreground.started,
+            background_started: view.background.started,
+            rotational: self.rotational,
+        }
+    }
+
+    /// Everything the sensor keeps; nothing without BPF.
+    pub(crate) fn report(&self) -> DeviceReport {
+        match &self.sensor {
+            Sensor::Bpf(device) => device.report(),
+            Sensor::Fallback { .. } => DeviceReport::default(),
+        }
+    }
+
+    /// What control estimates of the foreground's loss.
+    pub(crate) fn estimate(&self) -> Option<Estimate> {
+        self.control.estimate()
+    }
+
+    /// Tells the kernel side what it counts against.
+    fn publish(&self, setting: &Setting) {
+        let Sensor::Bpf(device) = &self.sensor else { return };
+        let mut flags = 0;
+        if setting.start_rule == StartRule::Request {
+            flags |= START_ON_REQUEST;
+        }
+        if setting.variant.on_background == AfterBackground::Interval {
+            flags |= PAUSE_AFTER_BACKGROUND;
+        }
+        if setting.variant.on_empty == AfterEmpty::Interval {
+            flags |= PAUSE_AFTER_BACKGROUND_IDLE;
+        }
+        device.set_policy(setting.interval, flags);
+    }
+}

@@ -1,0 +1,301 @@
+//! The live engine: the policy of every disk, fed by its sensor, deciding about the job's trapped calls.
+//!
+//! Two threads call it, under one lock. The *gate* thread receives trapped calls and asks [`Engine::on_trap`]; most
+//! are passed at once. The *loop* thread calls [`Engine::turn`] when a sensor wakes it, when a time has come, and now
+//! and then for control; it passes the calls whose turn has come.
+//!
+//! A call is looked at as little as possible. While every disk admits without a bound nothing but the mapped sensor
+//! records is read. Only when some disk holds back or counts is the call's file looked up, and only when its disk
+//! would make it wait is the page cache asked.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lull_core::{Input, Nanos, Ticket};
+use lull_linux::gate::{
+    cached,
+    target::{self, Target},
+};
+use lull_linux::job::shared::Shared;
+use lull_linux::seccomp::{Listener, Trap};
+use lull_linux::topology::{DevT, Topology};
+
+use super::disk::Disk;
+
+/// A held call is looked at again after this long: its thread may have been sent a signal that it must see.
+const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
+/// A granted call that has not come back for longer than this explains no more what the device shows.
+const CALL_AT_MOST: Nanos = Nanos::from_secs(1);
+
+/// What became of the trapped calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct GateCounts {
+    /// Calls trapped.
+    pub(crate) trapped: u64,
+    /// … of which passed at once.
+    pub(crate) passed: u64,
+    /// … of which would have waited but for the page cache.
+    pub(crate) cached: u64,
+    /// … of which waited.
+    pub(crate) waited: u64,
+    /// … of which were let go early because their thread had a signal to handle.
+    pub(crate) signalled: u64,
+    /// Time that calls waited, summed.
+    pub(crate) waited_ns: u64,
+}
+
+/// Verdict on a trapped call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Let it go on now.
+    Pass,
+    /// It is listed; a later turn passes it.
+    Wait,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    tid: u32,
+    since: Nanos,
+    checked: Nanos,
+    disk: usize,
+}
+
+/// A call that was let go and, as far as is known, still runs. Known to be over when its thread traps again.
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    disk: usize,
+    id: u64,
+    at: Nanos,
+}
+
+/// When the loop thread must run again at the latest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Next {
+    pub(crate) at: Option<Nanos>,
+}
+
+impl Next {
+    fn sooner(&mut self, at: Option<Nanos>) {
+        self.at = match (self.at, at) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+/// See the module.
+pub(crate) struct Engine {
+    pub(crate) disks: Vec<Disk>,
+    pub(crate) counts: GateCounts,
+    /// Wall time during which at least one call waited or the job was frozen.
+    pub(crate) held_ns: u64,
+    held_since: Option<Nanos>,
+    listener: Option<Arc<Listener>>,
+    shared: Arc<Shared>,
+    disk_of_dev: HashMap<u64, Option<usize>>,
+    waiters: HashMap<u64, Waiter>,
+    granted: HashMap<u32, Grant>,
+    scratch: Vec<Ticket>,
+}
+
+impl Engine {
+    pub(crate) fn new(disks: Vec<Disk>, shared: Arc<Shared>) -> Self {
+        Self {
+            disks,
+            counts: GateCounts::default(),
+            held_ns: 0,
+            held_since: None,
+            listener: None,
+            shared,
+            disk_of_dev: HashMap::new(),
+            waiters: HashMap::new(),
+            granted: HashMap::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(crate) fn set_listener(&mut self, listener: Arc<Listener>) {
+        self.listener = Some(listener);
+    }
+
+    /// Calls that wait now.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiters.len()
+    }
+
+    /// Wall time held so far, the present hold included.
+    pub(crate) fn held(&self, now: Nanos) -> Nanos {
+        Nanos(self.held_ns + self.held_since.map_or(0, |since| now.since(since).0))
+    }
+
+    /// Decides about a call that was just trapped.
+    pub(crate) fn on_trap(&mut self, now: Nanos, trap: &Trap) -> Verdict {
+        self.counts.trapped += 1;
+        if let Some(grant) = self.granted.remove(&trap.tid) {
+            self.step(grant.disk, now, Input::Returned(Ticket(grant.id)));
+        }
+        for disk in 0..self.disks.len() {
+            let observation = self.disks[disk].observe(now);
+            self.step(disk, now, Input::Observe(observation));
+        }
+        if self.disks.iter().all(|disk| disk.admits_freely(now)) {
+            self.counts.passed += 1;
+            return Verdict::Pass;
+        }
+        let verdict = self.decide(now, trap);
+        if verdict == Verdict::Pass {
+            self.counts.passed += 1;
+        }
+        verdict
+    }
+
+    fn decide(&mut self, now: Nanos, trap: &Trap) -> Verdict {
+        let (disk, size_bytes) = match target::target_of(trap) {
+            Target::Elsewhere => return Verdict::Pass,
+            Target::EveryDisk => match self.disks.iter().position(|disk| !disk.resource.admits(now)) {
+                Some(disk) => (disk, 0),
+                None => return Verdict::Pass,
+            },
+            Target::Disk { dev, size_bytes, .. } => match self.disk_of(dev) {
+                Some(disk) => (disk, size_bytes),
+                None => return Verdict::Pass,
+            },
+        };
+        if !self.disks[disk].resource.admits(now)
+            && let Some(read) = target::read_of(trap)
+            && cached::is_cached(trap.tid, &read, size_bytes, self.disks[disk].read_ahead_bytes)
+        {
+            self.counts.cached += 1;
+            return Verdict::Pass;
+        }
+        if !self.shared.list(trap.id) {
+            return Verdict::Pass;
+        }
+        self.waiters.insert(trap.id, Waiter { tid: trap.tid, since: now, checked: now, disk });
+        self.scratch.clear();
+        self.disks[disk].resource.step(now, Input::Arrive(Ticket(trap.id)), &mut self.scratch);
+        let mut verdict = Verdict::Wait;
+        for ticket in std::mem::take(&mut self.scratch) {
+            if ticket.0 == trap.id {
+                self.waiters.remove(&trap.id);
+                self.shared.unlist(trap.id);
+                self.granted.insert(trap.tid, Grant { disk, id: trap.id, at: now });
+                verdict = Verdict::Pass;
+            } else {
+                self.release(now, ticket.0);
+            }
+        }
+        if verdict == Verdict::Wait {
+            self.counts.waited += 1;
+            self.held_since.get_or_insert(now);
+        }
+        verdict
+    }
+
+    /// The disk whose policy decides for files on device number `dev`: the first one a request meets.
+    fn disk_of(&mut self, dev: u64) -> Option<usize> {
+        if let Some(known) = self.disk_of_dev.get(&dev) {
+            return *known;
+        }
+        let chain = Topology::host().serving_disks(DevT::from_stat(dev)).unwrap_or_default();
+        let found =
+            chain.iter().find_map(|serving| self.disks.iter().position(|disk| disk.dev == serving.dev));
+        self.disk_of_dev.insert(dev, found);
+        found
+    }
+
+    fn step(&mut self, disk: usize, now: Nanos, input: Input) {
+        let mut started = std::mem::take(&mut self.scratch);
+        started.clear();
+        self.disks[disk].resource.step(now, input, &mut started);
+        for ticket in &started {
+            self.release(now, ticket.0);
+        }
+        self.scratch = started;
+    }
+
+    /// Lets a waiting call go on.
+    fn release(&mut self, now: Nanos, id: u64) {
+        let Some(waiter) = self.waiters.remove(&id) else { return };
+        let alive = self.listener.as_ref().is_some_and(|listener| listener.pass(id));
+        self.shared.unlist(id);
+        self.counts.waited_ns += now.since(waiter.since).0;
+        if alive {
+            self.granted.insert(waiter.tid, Grant { disk: waiter.disk, id, at: now });
+        } else {
+            let mut none = Vec::new();
+            self.disks[waiter.disk].resource.step(now, Input::Returned(Ticket(id)), &mut none);
+            for ticket in none {
+                self.release(now, ticket.0);
+            }
+        }
+    }
+
+    /// Reads the sensors, lets go what may go, and says when to look again. Wake-ups are asked for before the last
+    /// look, so that none is lost.
+    pub(crate) fn turn(&mut self, now: Nanos) -> Next {
+        let mut next = Next::default();
+        for disk in 0..self.disks.len() {
+            let observation = self.disks[disk].observe(now);
+            self.step(disk, now, Input::Observe(observation));
+            let wake = self.disks[disk].resource.wake(now);
+            if wake.foreground_end || wake.background_end {
+                self.disks[disk].ask_wake(wake);
+                let observation = self.disks[disk].observe(now);
+                self.step(disk, now, Input::Observe(observation));
+            }
+            next.sooner(self.disks[disk].resource.wake(now).at);
+            next.sooner(self.disks[disk].next_sample(now, &wake));
+            next.sooner(self.disks[disk].control(now));
+            let covered =
+                self.granted.values().any(|grant| grant.disk == disk && now.since(grant.at) < CALL_AT_MOST);
+            next.sooner(self.disks[disk].hold(now, covered));
+        }
+        next.sooner(self.let_signals_through(now));
+        let held = !self.waiters.is_empty() || self.wants_frozen();
+        match (held, self.held_since) {
+            (true, None) => self.held_since = Some(now),
+            (false, Some(since)) => {
+                self.held_ns += now.since(since).0;
+                self.held_since = None;
+            }
+            _ => {}
+        }
+        next
+    }
+
+    /// A call that waits delays the handling of a signal sent to its thread: such calls are let go. Calls of dead
+    /// threads are dropped.
+    fn let_signals_through(&mut self, now: Nanos) -> Option<Nanos> {
+        let due: Vec<(u64, Waiter)> = self
+            .waiters
+            .iter()
+            .filter(|(_, waiter)| now.since(waiter.checked) >= SIGNAL_CHECK)
+            .map(|(id, waiter)| (*id, *waiter))
+            .collect();
+        for (id, waiter) in due {
+            if super::signals::is_pending(waiter.tid) {
+                self.counts.signalled += 1;
+                self.step(waiter.disk, now, Input::Withdraw(Ticket(id)));
+                self.release(now, id);
+            } else if let Some(waiter) = self.waiters.get_mut(&id) {
+                waiter.checked = now;
+            }
+        }
+        self.waiters.values().map(|waiter| waiter.checked.plus(SIGNAL_CHECK)).min()
+    }
+
+    /// Whether some disk wants the job frozen.
+    pub(crate) fn wants_frozen(&self) -> bool {
+        self.disks.iter().any(Disk::is_frozen)
+    }
+
+    /// Lets every waiting call go: the supervisor ends.
+    pub(crate) fn release_all(&mut self, now: Nanos) {
+        let ids: Vec<u64> = self.waiters.keys().copied().collect();
+        for id in ids {
+            self.release(now, id);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The front: what the shell sees. Parent of the job, it behaves as the job would.
+//!
+//! * Exit status: the job's; if the job died of a signal, the front dies of the same one.
+//! * Ctrl-C, Ctrl-\ and Ctrl-Z reach the job from the terminal, since both are in one process group. The front
+//!   ignores the first two and stops itself after the job has stopped, so that the shell sees a stopped job; `fg`
+//!   continues both.
+//! * A signal sent to the front alone (`kill PID`) is handed on to the job.
+//! * If the supervisor and the guardian are both dead, the front lets trapped calls pass itself; if only the guardian
+//!   is dead, it starts another.
+//!
+//! ```text
+//!             job stopped by the terminal            SIGCONT
+//!  waiting ───────────────────────────▶ stopped ─────────────▶ waiting
+//!     │ job ended
+//!     ▼
+//!  ended: ask the supervisor for the summary, exit as the job did
+//! ```
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
+
+use anyhow::Context;
+use lull_linux::job::passing::{Channel, Packet};
+use lull_linux::job::relief;
+use lull_linux::job::shared::Shared;
+use lull_linux::seccomp::Listener;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigHandler, SigSet, Signal, kill, raise, signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use super::messages::{FromSupervisor, ToSupervisor};
+use super::status::StatusLine;
+
+/// Handed on to the job when sent to the front alone.
+const FORWARDED: [Signal; 8] = [
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGALRM,
+    Signal::SIGWINCH,
+];
+/// How long the front waits for the supervisor's last words.
+const LAST_WORDS_MS: u16 = 2_000;
+/// How often the status line is drawn.
+const STATUS_MS: u16 = 250;
+
+/// How the job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Exited(i32),
+    Killed(Signal),
+}
+
+impl Ending {
+    /// As a shell writes it into `$?`.
+    pub(crate) fn status(self) -> i32 {
+        match self {
+            Self::Exited(status) => status,
+            Self::Killed(signal) => 128 + signal as i32,
+        }
+    }
+}
+
+/// Blocks the signals that the front takes from a descriptor. Returns that descriptor and the mask that the shell had
+/// set, for the job.
+///
+/// # Errors
+/// Out of descriptors.
+pub(crate) fn take_signals() -> anyhow::Result<(SignalFd, SigSet)> {
+    let mut set = SigSet::empty();
+    FORWARDED.iter().for_each(|signal| set.add(*signal));
+    [Signal::SIGCHLD, Signal::SIGTSTP, Signal::SIGCONT].iter().for_each(|signal| set.add(*signal));
+    let before =
+        set.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK).context("cannot block signals")?;
+    let fd = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+        .context("cannot make a signal descriptor")?;
+    Ok((fd, before))
+}
+
+/// The helpers of the front, as far as they live.
+pub(crate) struct Helpers {
+    pub(crate) supervisor: Option<Pid>,
+    pub(crate) guardian: Option<Pid>,
+    pub(crate) channel: Channel,
+    pub(crate) listener: Option<Arc<Listener>>,
+    pub(crate) shared: Arc<Shared>,
+    /// Starts another guardian, to watch over this supervisor.
+    pub(crate) respawn: Respawn,
+}
+
+pub(crate) type Respawn = Box<dyn Fn(Option<Pid>) -> anyhow::Result<Pid>>;
+
+/// What the front saw of the run.
+pub(crate) struct Outcome {
+    pub(crate) ending: Ending,
+    pub(crate) summary: Option<Box<super::summary::Summary>>,
+    /// The supervisor died before the job did.
+    pub(crate) lost_supervisor: bool,
+}
+
+pub(crate) struct Front {
+    job: Pid,
+    signals: SignalFd,
+    helpers: Helpers,
+    status: StatusLine,
+    lost_supervisor: bool,
+    unanswered_passed: bool,
+}
+
+impl Front {
+    pub(crate) fn new(job: Pid, signals: SignalFd, helpers: Helpers, status: StatusLine) -> Self {
+        Self { job, signals, helpers, status, lost_supervisor: false, unanswered_passed: false }
+    }
+
+    /// Stays until the job has ended.
+    ///
+    /// # Errors
+    /// Only when waiting itself is impossible.
+    pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
+        let ending = loop {
+            let heir = self.is_heir();
+            if heir && !self.unanswered_passed {
+                if let Some(listener) = &self.helpers.listener {
+                    relief::pass_unanswered(listener, &self.helpers.shared);
+                }
+                self.unanswered_passed = true;
+            }
+            let (signalled, spoke, trapped) = self.wait(heir)?;
+            if trapped && let Some(listener) = &self.helpers.listener {
+                relief::pass_next(listener, &self.helpers.shared);
+            }
+            if spoke {
+                self.hear();
+            }
+            if signalled {
+                self.take_pending_signals();
+            }
+            if let Some(ending) = self.reap()? {
+                break ending;
+            }
+            self.status.draw();
+        };
+        self.status.clear();
+        let summary = self.last_words();
+        Ok(Outcome { ending, summary, lost_supervisor: self.lost_supervisor })
+    }
+
+    /// Both others are dead: trapped calls are ours to pass.
+    fn is_heir(&self) -> bool {
+        self.helpers.supervisor.is_none()
+            && self.helpers.guardian.is_none()
+            && self.helpers.listener.is_some()
+    }
+
+    fn wait(&self, heir: bool) -> anyhow::Result<(bool, bool, bool)> {
+        // SAFETY: both descriptors live in self for the whole call.
+        let (channel, listener) = unsafe {
+            use std::os::fd::BorrowedFd;
+            let listener = self.helpers.listener.as_ref().filter(|_| heir);
+            (
+                BorrowedFd::borrow_raw(self.helpers.channel.as_raw_fd()),
+                listener.map(|listener| BorrowedFd::borrow_raw(listener.as_raw_fd())),
+            )
+        };
+        let mut fds = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        let listening = self.helpers.supervisor.is_some();
+        if listening {
+            fds.push(PollFd::new(channel, PollFlags::POLLIN));
+        }
+        if let Some(listener) = listener {
+            fds.push(PollFd::new(listener, PollFlags::POLLIN));
+        }
+        let timeout = if self.status.is_on() { PollTimeout::from(STATUS_MS) } else { PollTimeout::NONE };
+        match poll(&mut fds, timeout) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(error) => return Err(error).context("cannot wait for the job"),
+        }
+        let ready = |index: usize| fds.get(index).and_then(PollFd::any).unwrap_or(false);
+        let trapped = fds
+            .last()
+            .filter(|_| listener.is_some())
+            .and_then(PollFd::revents)
+            .is_some_and(|events| events.contains(PollFlags::POLLIN));
+        Ok((ready(0), listening && ready(1), trapped))
+    }
+
+    /// Takes the supervisor's messages.
+    fn hear(&mut self) -> Option<Box<super::summary::Summary>> {
+        loop {
+            match self.helpers.channel.receive(true) {
+                Ok(Packet::Message(bytes, _)) => match serde_json::from_slice(&bytes) {
+                    Ok(FromSupervisor::Status(status)) => self.status.set(status),
+                    Ok(FromSupervisor::Summary(summary)) => return Some(summary),
+                    Ok(FromSupervisor::Serving) | Err(_) => {}
+                },
+                Ok(Packet::Nothing) => return None,
+                Ok(Packet::Closed) | Err(_) => {
+                    if self.helpers.supervisor.take().is_some() {
+                        self.lost_supervisor = true;
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn take_pending_signals(&mut self) {
+        while let Ok(Some(info)) = self.signals.read_signal() {
+            let Some(signal) = i32::try_from(info.ssi_signo).ok().and_then(|n| Signal::try_from(n).ok())
+            else {
+                continue;
+            };
+            // The terminal's own signals (SI_KERNEL) reach the whole process group, the job included.
+            let sent_by_process = info.ssi_code <= 0;
+            match signal {
+                Signal::SIGWINCH => self.status.resized(),
+                Signal::SIGCONT => {
+                    self.status.resumed();
+                    let _ = kill(self.job, Signal::SIGCONT);
+                }
+                Signal::SIGTSTP if sent_by_process => {
+                    let _ = kill(self.job, Signal::SIGTSTP);
+                }
+                _ if FORWARDED.contains(&signal) && sent_by_process => {
+                    let _ = kill(self.job, signal);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes note of children that ended or stopped; the job's end ends the wait.
+    fn reap(&mut self) -> anyhow::Result<Option<Ending>> {
+        loop {
+            let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
+            match waitpid(None, Some(flags)) {
+                Ok(WaitStatus::Exited(pid, status)) if pid == self.job => {
+                    return Ok(Some(Ending::Exited(status)));
+                }
+                Ok(WaitStatus::Signaled(pid, signal, _)) if pid == self.job => {
+                    return Ok(Some(Ending::Killed(signal)));
+                }
+                Ok(WaitStatus::Stopped(pid, signal)) if pid == self.job => self.stop_like_the_job(signal),
+                Ok(WaitStatus::Exited(pid, _) | WaitStatus::Signaled(pid, ..)) => self.lost(pid),
+                Ok(WaitStatus::StillAlive) => return Ok(None),
+                Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+                Err(error) => return Err(error).context("lost the job"),
+            }
+        }
+    }
+
+    /// A stop that came from the terminal stops the front too, so that the shell takes the terminal back. A SIGSTOP from
+    /// elsewhere is between the sender and the job.
+    fn stop_like_the_job(&mut self, signal: Signal) {
+        if !matches!(signal, Signal::SIGTSTP | Signal::SIGTTIN | Signal::SIGTTOU) {
+            return;
+        }
+        self.status.clear();
+        let _ = raise(Signal::SIGSTOP);
+    }
+
+    fn lost(&mut self, pid: Pid) {
+        if self.helpers.supervisor == Some(pid) {
+            self.hear();
+            self.helpers.supervisor = None;
+            self.lost_supervisor = true;
+        } else if self.helpers.guardian == Some(pid) {
+            self.helpers.guardian = None;
+            if self.helpers.supervisor.is_some() {
+                self.helpers.guardian = (self.helpers.respawn)(self.helpers.supervisor).ok();
+            }
+        }
+    }
+
+    /// Tells the supervisor that the job has ended and takes its summary.
+    fn last_words(&mut self) -> Option<Box<super::summary::Summary>> {
+        self.helpers.supervisor?;
+        let end = serde_json::to_vec(&ToSupervisor::JobEnded).ok()?;
+        self.helpers.channel.send(&end, None).ok()?;
+        let started = lull_linux::clock::now();
+        while lull_linux::clock::now().since(started) < lull_core::Nanos::from_millis(LAST_WORDS_MS.into()) {
+            // SAFETY: the channel lives in self for the whole call.
+            let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(self.helpers.channel.as_raw_fd()) };
+            let _ = poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], PollTimeout::from(LAST_WORDS_MS));
+            if let Some(summary) = self.hear() {
+                return Some(summary);
+            }
+            self.helpers.supervisor?;
+        }
+        None
+    }
+}
+
+/// Ends this process the way the job ended.
+pub(crate) fn end_like(ending: Ending) -> ! {
+    if let Ending::Killed(signal_number) = ending {
+        // The job has left its core dump, if any; ours would only replace it.
+        let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
+        // SAFETY: the default disposition.
+        let _ = unsafe { signal(signal_number, SigHandler::SigDfl) };
+        let _ = SigSet::from(signal_number).thread_unblock();
+        let _ = raise(signal_number);
+    }
+    std::process::exit(ending.status())
+}

@@ -1,0 +1,137 @@
+//! The guardian: outlives the supervisor, undoes what it had in force, and lets the job's calls pass from then on.
+//!
+//! ```text
+//!             supervisor dead                job gone
+//!  watching ──────────────────▶ relieving ────────────▶ remove the group, end
+//!     │ job gone
+//!     ▼
+//!  wait for the supervisor's own end, remove what it left, end
+//! ```
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lull_linux::cgroup::JobGroup;
+use lull_linux::job::passing::{Channel, Packet};
+use lull_linux::job::relief;
+use lull_linux::job::shared::Shared;
+use lull_linux::seccomp::Listener;
+
+use super::freezer::remove_if_empty;
+use super::messages::ToGuardian;
+
+/// How often a job without listener is looked for.
+const LOOK_MS: i32 = 300;
+/// How long the supervisor may take to end once the job is gone.
+const SUPERVISOR_END: Duration = Duration::from_secs(3);
+/// How long processes of the job that were moved about may keep the group.
+const GROUP_PAUSE: Duration = Duration::from_millis(300);
+
+pub(crate) struct Guardian {
+    pub(crate) channel: Channel,
+    pub(crate) listener: Option<Arc<Listener>>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) group: Option<JobGroup>,
+    /// Readable once the supervisor is dead; `None` if it is dead already.
+    pub(crate) supervisor: Option<OwnedFd>,
+    /// The terminal whose bottom row the front keeps to itself, and the sequence that gives it back.
+    pub(crate) terminal: Option<(OwnedFd, String)>,
+}
+
+/// Which descriptors are ready, in order; `None` entries never are.
+fn wait<const N: usize>(fds: [Option<RawFd>; N], timeout_ms: i32) -> [libc::c_short; N] {
+    let mut polls = fds.map(|fd| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 });
+    // SAFETY: valid records for the length of the call.
+    unsafe { libc::poll(polls.as_mut_ptr(), N as libc::nfds_t, timeout_ms) };
+    polls.map(|poll| poll.revents)
+}
+
+impl Guardian {
+    /// Lives until the job is gone.
+    pub(crate) fn run(mut self) {
+        let mut front = true;
+        let mut traps_expected = true;
+        loop {
+            let listener = self.listener.as_ref().map(|listener| listener.as_raw_fd());
+            // The supervisor receives; the guardian only looks for the hang-up.
+            let quiet = if listener.is_some() { -1 } else { LOOK_MS };
+            let ready = self.wait_quietly(front, listener, quiet);
+            if front && ready[0] != 0 {
+                front = self.hear(&mut traps_expected);
+            }
+            if ready[1] != 0 || self.supervisor.is_none() {
+                return self.relieve();
+            }
+            if ready[2] & libc::POLLHUP != 0 || (!traps_expected && !front && self.is_group_empty()) {
+                break;
+            }
+        }
+        let supervisor = self.supervisor.as_ref().map(AsRawFd::as_raw_fd);
+        wait([supervisor], i32::try_from(SUPERVISOR_END.as_millis()).unwrap_or(i32::MAX));
+        self.clean_up();
+    }
+
+    fn wait_quietly(&self, front: bool, listener: Option<RawFd>, timeout_ms: i32) -> [libc::c_short; 3] {
+        let mut polls = [
+            (front.then(|| self.channel.as_raw_fd()), libc::POLLIN),
+            (self.supervisor.as_ref().map(AsRawFd::as_raw_fd), libc::POLLIN),
+            (listener, 0),
+        ]
+        .map(|(fd, events)| libc::pollfd { fd: fd.unwrap_or(-1), events, revents: 0 });
+        // SAFETY: valid records for the length of the call.
+        unsafe { libc::poll(polls.as_mut_ptr(), 3, timeout_ms) };
+        polls.map(|poll| poll.revents)
+    }
+
+    /// Takes the front's messages; false once it is gone.
+    fn hear(&mut self, traps_expected: &mut bool) -> bool {
+        match self.channel.receive(true) {
+            Ok(Packet::Message(bytes, fd)) => {
+                match (serde_json::from_slice(&bytes), fd) {
+                    (Ok(ToGuardian::Listener), Some(fd)) => self.listener = Some(Arc::new(Listener::new(fd))),
+                    (Ok(ToGuardian::NoListener), _) => *traps_expected = false,
+                    (Ok(ToGuardian::Bye), _) => self.terminal = None,
+                    _ => {}
+                }
+                // The front waits for this before it lets the job go.
+                let _ = self.channel.send(b"k", None);
+                true
+            }
+            Ok(Packet::Nothing) => true,
+            Ok(Packet::Closed) | Err(_) => {
+                if let Some((terminal, sequence)) = self.terminal.take() {
+                    let _ = nix::unistd::write(&terminal, sequence.as_bytes());
+                }
+                false
+            }
+        }
+    }
+
+    fn is_group_empty(&self) -> bool {
+        self.group.as_ref().is_none_or(|group| group.procs().is_ok_and(|procs| procs.is_empty()))
+    }
+
+    /// The supervisor is dead.
+    fn relieve(self) {
+        if let Some(group) = &self.group {
+            // A group that cannot be thawed was never frozen.
+            let _ = group.thaw();
+        }
+        if let Some(listener) = &self.listener {
+            relief::pass_unanswered(listener, &self.shared);
+            while !relief::pass_next(listener, &self.shared) {}
+        }
+        self.clean_up();
+    }
+
+    /// The job's first process is gone or going; descendants may live on in the group.
+    fn clean_up(self) {
+        let Some(group) = self.group else { return };
+        let _ = group.thaw();
+        while group.procs().is_ok_and(|procs| !procs.is_empty()) {
+            std::thread::sleep(GROUP_PAUSE);
+        }
+        remove_if_empty(Some(group));
+    }
+}

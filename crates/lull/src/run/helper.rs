@@ -1,0 +1,59 @@
+//! Forking lull's own helper processes off the front.
+//!
+//! A helper leads a session of its own, so that the terminal's signals pass it by; it holds none of the descriptors that
+//! the shell gave the job (a pipe would never end), works in `/`, and takes signals by default.
+
+use std::os::fd::RawFd;
+
+use anyhow::Context;
+use nix::sys::signal::SigSet;
+use nix::unistd::{ForkResult, Pid, fork};
+
+/// Forks a helper that runs `body` and exits. `keep`: the descriptors that it needs besides 0 to 2, which become
+/// `/dev/null`.
+///
+/// # Errors
+/// When the process cannot be forked.
+pub(crate) fn spawn(name: &std::ffi::CStr, keep: &[RawFd], body: impl FnOnce()) -> anyhow::Result<Pid> {
+    // SAFETY: the front has one thread, so the child may do anything.
+    match unsafe { fork() }.context("cannot fork")? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => {
+            prepare(name, keep);
+            // A panic ends like an error: the other processes see the death and take over.
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
+            // SAFETY: skips handlers that belong to the front.
+            unsafe { libc::_exit(i32::from(outcome.is_err())) }
+        }
+    }
+}
+
+fn prepare(name: &std::ffi::CStr, keep: &[RawFd]) {
+    let _ = nix::unistd::setsid();
+    let _ = std::env::set_current_dir("/");
+    // SAFETY: the name is copied; plain integers otherwise.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
+    if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {
+        use std::os::fd::AsRawFd;
+        for standard in 0..=2 {
+            // SAFETY: both descriptors are open.
+            unsafe { libc::dup2(null.as_raw_fd(), standard) };
+        }
+    }
+    close_others(keep);
+    let _ = SigSet::empty().thread_set_mask();
+}
+
+/// Closes every descriptor from 3 on that is not in `keep`.
+fn close_others(keep: &[RawFd]) {
+    let mut keep: Vec<RawFd> = keep.iter().copied().filter(|fd| *fd > 2).collect();
+    keep.sort_unstable();
+    let mut from = 3;
+    for fd in keep.into_iter().chain([RawFd::MAX]) {
+        if fd > from {
+            // SAFETY: closes what this process does not use; nothing owns these numbers here any more.
+            unsafe { libc::syscall(libc::SYS_close_range, from, fd - 1, 0) };
+        }
+        from = fd.saturating_add(1);
+    }
+}

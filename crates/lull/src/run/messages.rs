@@ -1,0 +1,60 @@
+//! What front, supervisor and guardian tell each other. One JSON value per packet.
+
+use serde::{Deserialize, Serialize};
+
+use super::summary::Summary;
+
+/// From the front to the supervisor; the listener's descriptor comes with `Listener`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToSupervisor {
+    /// The filter stands; its listener is attached.
+    Listener,
+    /// There will be no trapped calls; why, if they were wanted.
+    NoListener(Option<String>),
+    /// The job's first process has ended: send the summary.
+    JobEnded,
+}
+
+/// From the supervisor to the front.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum FromSupervisor {
+    /// Trapped calls will be answered.
+    Serving,
+    /// For the status line.
+    Status(Status),
+    /// The last words.
+    Summary(Box<Summary>),
+}
+
+/// From the front to the guardian; the listener's descriptor comes with `Listener`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToGuardian {
+    /// The filter stands; its listener is attached.
+    Listener,
+    /// There will be no trapped calls.
+    NoListener,
+    /// The front ends as it should, its terminal in order.
+    Bye,
+}
+
+/// What the status line shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Status {
+    /// I, F, B or P of the busiest disk, and its name.
+    pub(crate) state: char,
+    pub(crate) disk: String,
+    /// Share of the time since the start in which nothing was held.
+    pub(crate) active: f64,
+    /// Bytes that background requests asked for.
+    pub(crate) background_bytes: u64,
+    /// Calls that wait now.
+    pub(crate) waiting: usize,
+    /// Whether the job is frozen.
+    pub(crate) frozen: bool,
+    /// Mean foreground latency without and with background in service, once known.
+    pub(crate) quiet_ns: Option<u64>,
+    pub(crate) loaded_ns: Option<u64>,
+    /// What is in force, as text: interval and depth.
+    pub(crate) interval: String,
+    pub(crate) depth: String,
+}

@@ -1,0 +1,105 @@
+//! `--protect`: which processes and control groups are foreground.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+/// What was found for the names given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Protected {
+    pub(crate) pids: Vec<u32>,
+    /// cgroup v2 ids: inode numbers of the directories.
+    pub(crate) cgroup_ids: Vec<u64>,
+}
+
+/// Where the v2 hierarchy is mounted.
+fn v2_mount(mountinfo: &str) -> Option<PathBuf> {
+    mountinfo.lines().find_map(|line| {
+        let (front, back) = line.split_once(" - ")?;
+        back.starts_with("cgroup2 ").then(|| front.split(' ').nth(4).map(PathBuf::from)).flatten()
+    })
+}
+
+/// A systemd unit's directory, anywhere below the mount.
+fn unit_below(dir: &Path, unit: &str) -> Option<PathBuf> {
+    let entries: Vec<_> =
+        std::fs::read_dir(dir).ok()?.flatten().filter(|entry| entry.path().is_dir()).collect();
+    let own = entries.iter().find(|entry| entry.file_name() == unit).map(std::fs::DirEntry::path);
+    own.or_else(|| entries.iter().find_map(|entry| unit_below(&entry.path(), unit)))
+}
+
+const UNIT_KINDS: [&str; 3] = [".service", ".scope", ".slice"];
+
+impl Protected {
+    pub(crate) fn is_everything(&self) -> bool {
+        self.pids.is_empty() && self.cgroup_ids.is_empty()
+    }
+
+    /// Looks each name up: a process id, a systemd unit, or a path of a v2 control group (absolute, or below its mount).
+    ///
+    /// # Errors
+    /// A name that nothing here has.
+    pub(crate) fn find(names: &[String]) -> anyhow::Result<Self> {
+        let mut found = Self::default();
+        for name in names {
+            if let Ok(pid) = name.parse::<u32>() {
+                if !Path::new(&format!("/proc/{pid}")).exists() {
+                    bail!(
+                        "--protect {pid}: no such process; name a running process id, a unit or a control group"
+                    );
+                }
+                found.pids.push(pid);
+                continue;
+            }
+            let mountinfo = std::fs::read_to_string("/proc/self/mountinfo")
+                .context("cannot read /proc/self/mountinfo")?;
+            let mount = v2_mount(&mountinfo).with_context(|| {
+                format!("--protect {name}: no cgroup v2 is mounted; name process ids instead")
+            })?;
+            let path = if UNIT_KINDS.iter().any(|kind| name.ends_with(kind)) && !name.contains('/') {
+                unit_below(&mount, name).with_context(|| {
+                    format!("--protect {name}: no control group of that unit; is it running?")
+                })?
+            } else if Path::new(name).starts_with(&mount) {
+                PathBuf::from(name)
+            } else {
+                mount.join(name.trim_start_matches('/'))
+            };
+            let meta = std::fs::metadata(&path).with_context(|| {
+                format!(
+                    "--protect {name}: no control group at {}; name a process id, a unit or a control group",
+                    path.display()
+                )
+            })?;
+            found.cgroup_ids.push(meta.ino());
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Protected, unit_below, v2_mount};
+
+    #[test]
+    fn a_running_process_is_found_and_a_wrong_name_is_told() {
+        let own = std::process::id();
+        assert_eq!(Protected::find(&[own.to_string()]).unwrap().pids, [own]);
+        for name in ["4194305", "no-such-unit.service", "no/such/group"] {
+            let error = format!("{:#}", Protected::find(&[name.to_owned()]).unwrap_err());
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn mounts_and_units_are_found_in_trees() {
+        let info = "30 1 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(v2_mount(info).unwrap().to_str(), Some("/sys/fs/cgroup/unified"));
+        let dir = tempfile::tempdir().unwrap();
+        let unit = dir.path().join("system.slice/db.service");
+        std::fs::create_dir_all(&unit).unwrap();
+        assert_eq!(unit_below(dir.path(), "db.service"), Some(unit));
+        assert_eq!(unit_below(dir.path(), "web.service"), None);
+    }
+}

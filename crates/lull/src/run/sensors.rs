@@ -1,0 +1,131 @@
+//! Choosing and starting the sensors, one per disk.
+
+use lull_bpf::{BlockSensor, Protect, record::MAX_DEVICES};
+use lull_core::{Control, Hold};
+use lull_linux::cgroup::JobGroup;
+use lull_linux::clock;
+use lull_linux::root::Root;
+use lull_linux::sense::fallback::{FallbackSensor, JobIo};
+use lull_linux::topology::{Disk as HostDisk, DiskKind, Topology};
+
+use super::disk::{Disk, Sensor};
+use super::settings::{RunSettings, SensorChoice};
+
+/// What was started.
+pub(crate) struct Sensors {
+    pub(crate) disks: Vec<Disk>,
+    pub(crate) bpf: Option<BlockSensor>,
+    /// For the summary.
+    pub(crate) kind: &'static str,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Sectors are 512 bytes in sysfs, whatever the disk's own.
+fn is_worth_watching(root: &Root, disk: &HostDisk) -> bool {
+    let size: u64 = root.number(format!("/sys/block/{}/size", disk.name)).unwrap_or(0);
+    size > 0 && disk.kind != DiskKind::Zram
+}
+
+/// Disks to be observed, those with hardware behind them first.
+fn choose(settings: &RunSettings, notes: &mut Vec<String>) -> Vec<HostDisk> {
+    let root = Root::real();
+    let mut disks: Vec<HostDisk> =
+        Topology::host().disks().into_iter().filter(|disk| is_worth_watching(&root, disk)).collect();
+    if !settings.disks.is_empty() {
+        disks.retain(|disk| settings.disks.contains(&disk.name));
+    }
+    disks.sort_by_key(|disk| disk.kind != DiskKind::Disk);
+    if disks.len() > MAX_DEVICES {
+        notes.push(format!(
+            "only {MAX_DEVICES} of {} disks are observed; name the ones that matter with --disk",
+            disks.len()
+        ));
+        disks.truncate(MAX_DEVICES);
+    }
+    disks
+}
+
+/// Starts a sensor for each disk: BPF where it may be loaded, else the kernel's counters.
+pub(crate) fn start(settings: &RunSettings, can_freeze: bool, group: Option<&JobGroup>) -> Sensors {
+    let mut notes = Vec::new();
+    let chosen = choose(settings, &mut notes);
+    let mut bpf = match settings.sensor {
+        SensorChoice::Diskstats => None,
+        SensorChoice::Auto | SensorChoice::Bpf => {
+            let protect = Protect {
+                pids: settings.protect.pids.clone(),
+                cgroup_ids: settings.protect.cgroup_ids.clone(),
+            };
+            BlockSensor::load(&protect).map_err(|error| notes.push(error.to_string())).ok()
+        }
+    };
+    let disks = chosen
+        .iter()
+        .filter_map(|disk| observed(disk, bpf.as_mut(), settings, can_freeze, group, &mut notes))
+        .collect();
+    let kind = if bpf.is_some() { "BPF block events" } else { "/proc/diskstats" };
+    if bpf.is_none() && !settings.protect.is_everything() {
+        notes.push("--protect needs the BPF sensor: all other work counts as foreground".to_owned());
+    }
+    Sensors { disks, bpf, kind, notes }
+}
+
+fn observed(
+    disk: &HostDisk,
+    bpf: Option<&mut BlockSensor>,
+    settings: &RunSettings,
+    can_freeze: bool,
+    group: Option<&JobGroup>,
+    notes: &mut Vec<String>,
+) -> Option<Disk> {
+    let root = Root::real();
+    let queue = format!("/sys/block/{}/queue", disk.name);
+    let rotational = root.number::<u32>(format!("{queue}/rotational")) == Some(1);
+    let read_ahead_kib: u64 = root.number(format!("{queue}/read_ahead_kb")).unwrap_or(128);
+    let has_bpf = bpf.is_some();
+    let sensor = match bpf {
+        Some(bpf) => match bpf.watch(disk.dev.major, disk.dev.minor) {
+            Ok(device) => Sensor::Bpf(device),
+            Err(error) => {
+                notes.push(error.to_string());
+                return None;
+            }
+        },
+        None => Sensor::Fallback {
+            sensor: Box::new(FallbackSensor::new(&disk.name, Root::real())),
+            latest: lull_core::Observation::default(),
+            sampled: lull_core::Nanos::ZERO,
+            job_io: job_io(group),
+        },
+    };
+    let hold = (can_freeze && has_bpf && settings.hold.is_some())
+        .then(|| Hold::new(settings.hold.unwrap_or_default()));
+    let control = Control::new(settings.control);
+    Some(Disk::new(
+        disk.name.clone(),
+        disk.dev,
+        rotational,
+        read_ahead_kib * 1024,
+        sensor,
+        control,
+        hold,
+        clock::now(),
+    ))
+}
+
+/// Sums up the I/O of the job's processes: those in its group, or without one those that descend from it.
+fn job_io(group: Option<&JobGroup>) -> Box<dyn FnMut() -> JobIo + Send> {
+    let paths = group.map(JobGroup::paths).unwrap_or_default();
+    match JobGroup::open(&paths) {
+        Ok(group) if !paths.is_empty() => {
+            Box::new(move || JobIo::of_processes(&Root::real(), group.procs().unwrap_or_default()))
+        }
+        _ => {
+            // SAFETY: getppid has no preconditions; the front is this process's parent.
+            let front = unsafe { libc::getppid() };
+            // SAFETY: getpid has no preconditions.
+            let own = unsafe { libc::getpid() };
+            Box::new(move || JobIo::of_processes(&Root::real(), super::family::descendants(front, own)))
+        }
+    }
+}

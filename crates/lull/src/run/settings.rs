@@ -1,0 +1,255 @@
+//! What a run is set to: from the configuration file, overridden by the command line.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, bail};
+use lull_core::{ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, StartRule, Variant};
+use lull_linux::seccomp::Scope;
+use serde::Deserialize;
+
+use super::protect::Protected;
+
+/// Which sensor observes the disks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SensorChoice {
+    /// BPF where it may be loaded, else diskstats.
+    #[default]
+    Auto,
+    /// BPF block events.
+    Bpf,
+    /// /proc/diskstats, at the millisecond scale.
+    Diskstats,
+}
+
+/// When the status line is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum StatusChoice {
+    /// When stderr is a terminal.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+}
+
+/// Everything about a run but the command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunSettings {
+    pub(crate) control: ControlSetting,
+    /// `None`: the hold gate is off.
+    pub(crate) hold: Option<HoldSetting>,
+    pub(crate) scope: Scope,
+    pub(crate) io_uring: bool,
+    pub(crate) sensor: SensorChoice,
+    pub(crate) protect: Protected,
+    pub(crate) disks: Vec<String>,
+    pub(crate) status: StatusChoice,
+    pub(crate) summary: Option<PathBuf>,
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+}
+
+/// The configuration file; each key is the option of the same name.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    run: RunSection,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+struct RunSection {
+    interval: Option<String>,
+    depth: Option<toml::Value>,
+    start: Option<String>,
+    variant: Option<String>,
+    budget: Option<String>,
+    gate: Option<String>,
+    longest_hold: Option<String>,
+    io_uring: Option<bool>,
+    sensor: Option<SensorChoice>,
+    status: Option<StatusChoice>,
+    protect: Vec<String>,
+    disk: Vec<String>,
+}
+
+/// The options of `lull run` as given, each still optional.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) interval: Option<IntervalChoice>,
+    pub(crate) depth: Option<DepthChoice>,
+    pub(crate) start: Option<StartRule>,
+    pub(crate) variant: Option<Variant>,
+    pub(crate) budget: Option<Loss>,
+    pub(crate) gate: Option<Scope>,
+    pub(crate) longest_hold: Option<LongestHold>,
+    pub(crate) io_uring: Option<bool>,
+    pub(crate) sensor: Option<SensorChoice>,
+    pub(crate) status: Option<StatusChoice>,
+    pub(crate) protect: Vec<String>,
+    pub(crate) disks: Vec<String>,
+}
+
+/// The longest time a job may be frozen at a stretch, or that it never is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LongestHold {
+    Off,
+    AtMost(lull_core::Nanos),
+}
+
+impl FromStr for LongestHold {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        match text.parse() {
+            Ok(lull_core::Nanos::ZERO) => Ok(Self::Off),
+            Ok(longest) => Ok(Self::AtMost(longest)),
+            Err(error) => Err(format!("{error}, or off")),
+        }
+    }
+}
+
+/// Where a configuration file is looked for when none is named.
+fn usual_places() -> Vec<PathBuf> {
+    let home = std::env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
+    home.map(|dir| dir.join("lull/lull.toml"))
+        .into_iter()
+        .chain([PathBuf::from("/etc/lull/lull.toml")])
+        .collect()
+}
+
+fn read(path: &Path) -> anyhow::Result<Given> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    parse(&text).with_context(|| format!("in {}", path.display()))
+}
+
+/// One value of the file by the option's own parser, so that both accept the same words.
+fn value<T: FromStr>(key: &str, text: Option<String>) -> anyhow::Result<Option<T>>
+where
+    T::Err: std::fmt::Display,
+{
+    text.map(|text| text.parse().map_err(|error| anyhow::anyhow!("run.{key}: {error}"))).transpose()
+}
+
+fn parse(text: &str) -> anyhow::Result<Given> {
+    let run = toml::from_str::<File>(text)
+        .map_err(|error| anyhow::anyhow!("{}", error.to_string().trim_end()))?
+        .run;
+    let depth = match run.depth {
+        None => None,
+        Some(toml::Value::Integer(depth)) => Some(depth.to_string()),
+        Some(toml::Value::String(depth)) => Some(depth),
+        Some(other) => bail!("run.depth: '{other}' is not a bound; use \"auto\" or a number from 1"),
+    };
+    Ok(Given {
+        interval: value("interval", run.interval)?,
+        depth: value("depth", depth)?,
+        start: value("start", run.start)?,
+        variant: value("variant", run.variant)?,
+        budget: value("budget", run.budget)?,
+        gate: value("gate", run.gate)?,
+        longest_hold: value("longest-hold", run.longest_hold)?,
+        io_uring: run.io_uring,
+        sensor: run.sensor,
+        status: run.status,
+        protect: run.protect,
+        disks: run.disk,
+    })
+}
+
+impl Given {
+    /// The configuration file's options: of the named file, or of the first usual one that exists.
+    ///
+    /// # Errors
+    /// A named file that is missing, a key that is unknown, a value that makes no sense; each with the file's name.
+    pub(crate) fn from_files(named: Option<&Path>) -> anyhow::Result<Self> {
+        match named {
+            Some(path) => read(path),
+            None => usual_places()
+                .iter()
+                .find(|path| path.is_file())
+                .map_or_else(|| Ok(Self::default()), |path| read(path)),
+        }
+    }
+
+    /// What `self`, the command line, leaves open is taken from `file`, then from the defaults.
+    ///
+    /// # Errors
+    /// When something named to be protected cannot be found.
+    pub(crate) fn over(self, file: Self) -> anyhow::Result<RunSettings> {
+        let default = ControlSetting::default();
+        let control = ControlSetting {
+            interval: self.interval.or(file.interval).unwrap_or(default.interval),
+            depth: self.depth.or(file.depth).unwrap_or(default.depth),
+            start_rule: self.start.or(file.start).unwrap_or(default.start_rule),
+            variant: self.variant.or(file.variant).unwrap_or(default.variant),
+            budget: self.budget.or(file.budget).unwrap_or(default.budget),
+            ..default
+        };
+        let hold = match self.longest_hold.or(file.longest_hold) {
+            Some(LongestHold::Off) => None,
+            Some(LongestHold::AtMost(longest)) => Some(HoldSetting { longest, ..HoldSetting::default() }),
+            None => Some(HoldSetting::default()),
+        };
+        let named = if self.protect.is_empty() { file.protect } else { self.protect };
+        Ok(RunSettings {
+            control,
+            hold,
+            scope: self.gate.or(file.gate).unwrap_or_default(),
+            io_uring: self.io_uring.or(file.io_uring).unwrap_or(false),
+            sensor: self.sensor.or(file.sensor).unwrap_or_default(),
+            protect: Protected::find(&named)?,
+            disks: if self.disks.is_empty() { file.disks } else { self.disks },
+            status: self.status.or(file.status).unwrap_or_default(),
+            ..RunSettings::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Given, LongestHold, parse};
+    use lull_core::{DepthChoice, Interval, IntervalChoice, Nanos};
+    use lull_linux::seccomp::Scope;
+
+    #[test]
+    fn the_command_line_wins_over_the_file() {
+        let file = parse("[run]\ninterval = \"5ms\"\ndepth = 3\ngate = \"all\"\n").unwrap();
+        let given = Given { depth: Some(DepthChoice::Fixed(7)), ..Given::default() };
+        let settings = given.over(file).unwrap();
+        assert_eq!(settings.control.interval, IntervalChoice::Fixed(Interval::Finite(Nanos::from_millis(5))));
+        assert_eq!(settings.control.depth, DepthChoice::Fixed(7));
+        assert_eq!(settings.scope, Scope::All);
+        assert!(settings.hold.is_some());
+    }
+
+    #[test]
+    fn unknown_keys_and_bad_values_are_refused_by_name() {
+        for (text, word) in [
+            ("[run]\nintervall = \"5ms\"\n", "intervall"),
+            ("[rum]\n", "rum"),
+            ("[run]\ninterval = \"5\"\n", "unit"),
+            ("[run]\ndepth = 0\n", "depth"),
+            ("[run]\ndepth = [1]\n", "depth"),
+            ("[run]\ngate = \"most\"\n", "most"),
+        ] {
+            let error = format!("{:#}", parse(text).unwrap_err());
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn holds_can_be_bounded_or_off() {
+        assert_eq!("off".parse(), Ok(LongestHold::Off));
+        assert_eq!("0".parse(), Ok(LongestHold::Off));
+        assert_eq!("50ms".parse(), Ok(LongestHold::AtMost(Nanos::from_millis(50))));
+        assert!("soon".parse::<LongestHold>().unwrap_err().contains("soon"));
+    }
+}

@@ -1,0 +1,145 @@
+//! The status line: the bottom row of the terminal, kept free of the job's output by a scroll region, as package
+//! managers do. Drawn by the front while it is in the foreground; wiped before the front stops or ends.
+
+use std::io::Write;
+
+use super::messages::Status;
+use super::summary::bytes;
+use lull_core::Nanos;
+
+/// Draws the line on stderr.
+pub(crate) struct StatusLine {
+    on: bool,
+    rows: u16,
+    columns: u16,
+    latest: Option<Status>,
+    drawn: bool,
+}
+
+/// Rows and columns of the terminal at stderr.
+fn size() -> Option<(u16, u16)> {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: a valid place for the answer.
+    let outcome = unsafe { libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    (outcome == 0 && size.ws_row > 2 && size.ws_col > 20).then_some((size.ws_row, size.ws_col))
+}
+
+/// Whether this process may write to the terminal now: its group is in the foreground.
+fn is_in_foreground() -> bool {
+    // SAFETY: both only ask.
+    unsafe { libc::tcgetpgrp(libc::STDERR_FILENO) == libc::getpgrp() }
+}
+
+impl StatusLine {
+    /// A line that is drawn only if `wanted` and stderr is a terminal of some size.
+    pub(crate) fn new(wanted: bool) -> Self {
+        let size = size().filter(|_| wanted);
+        let (rows, columns) = size.unwrap_or((0, 0));
+        Self { on: size.is_some(), rows, columns, latest: None, drawn: false }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// The terminal's height, if the line is drawn.
+    pub(crate) fn rows(&self) -> Option<u16> {
+        self.on.then_some(self.rows)
+    }
+
+    pub(crate) fn set(&mut self, status: Status) {
+        self.latest = Some(status);
+    }
+
+    pub(crate) fn resized(&mut self) {
+        if self.on
+            && let Some((rows, columns)) = size()
+        {
+            self.clear();
+            (self.rows, self.columns) = (rows, columns);
+        }
+    }
+
+    /// After the shell has continued us, the terminal is as the shell left it.
+    pub(crate) fn resumed(&mut self) {
+        self.drawn = false;
+        self.resized();
+    }
+
+    pub(crate) fn draw(&mut self) {
+        let Some(status) = self.latest.as_ref().filter(|_| self.on && is_in_foreground()) else { return };
+        let mut line = text(status);
+        if let Some((cut, _)) = line.char_indices().nth(usize::from(self.columns) - 1) {
+            line.truncate(cut);
+        }
+        let mut out = String::new();
+        if !self.drawn {
+            // Make room for one row, then keep it out of the scrolling part.
+            out += &format!("\n\x1b7\x1b[1;{}r\x1b8\x1b[1A", self.rows - 1);
+            self.drawn = true;
+        }
+        out += &format!("\x1b7\x1b[{};1H\x1b[2K\x1b[7m{line}\x1b[0m\x1b8", self.rows);
+        let _ = std::io::stderr().write_all(out.as_bytes());
+    }
+
+    pub(crate) fn clear(&mut self) {
+        if self.drawn {
+            let _ = std::io::stderr().write_all(wipe(self.rows).as_bytes());
+            self.drawn = false;
+        }
+    }
+}
+
+/// Gives the whole terminal back to scrolling and empties the row.
+pub(crate) fn wipe(rows: u16) -> String {
+    format!("\x1b7\x1b[r\x1b[{rows};1H\x1b[2K\x1b8")
+}
+
+/// One line for a person.
+pub(crate) fn text(status: &Status) -> String {
+    let doing = match (status.frozen, status.waiting, status.state) {
+        (true, ..) => "frozen: the foreground uses the disk",
+        (_, 0, 'I' | 'B') => "running",
+        (_, 0, _) => "running (no call waits)",
+        (_, _, 'F') => "waiting: the foreground uses the disk",
+        (_, _, 'P') => "waiting: preemption interval",
+        _ => "waiting: bound on requests in service",
+    };
+    let mut line = format!(
+        "lull {} {} | {doing} | active {:.0}% | {} | interval {} depth {}",
+        status.disk,
+        status.state,
+        status.active * 100.0,
+        bytes(status.background_bytes),
+        status.interval,
+        status.depth
+    );
+    match (status.quiet_ns, status.loaded_ns) {
+        (Some(quiet), Some(loaded)) => {
+            line += &format!(" | foreground {} without, {} with us", Nanos(quiet), Nanos(loaded));
+        }
+        (Some(quiet), None) => line += &format!(" | foreground {}, never met us", Nanos(quiet)),
+        _ => {}
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Status, text};
+
+    #[test]
+    fn the_line_says_what_is_waited_for() {
+        let mut status =
+            Status { state: 'F', disk: "vda".into(), active: 0.5, waiting: 2, ..Status::default() };
+        assert!(text(&status).contains("waiting: the foreground uses the disk"));
+        status.state = 'P';
+        assert!(text(&status).contains("preemption interval"));
+        status.waiting = 0;
+        status.state = 'B';
+        assert!(text(&status).contains("running") && text(&status).contains("50%"));
+        status.quiet_ns = Some(35_000);
+        status.loaded_ns = Some(40_000);
+        assert!(text(&status).ends_with("foreground 35us without, 40us with us"));
+    }
+}

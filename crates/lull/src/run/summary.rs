@@ -1,0 +1,194 @@
+//! What a run did: for a person, for a file, for a script.
+
+use std::fmt::Write;
+
+use lull_core::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// One disk's part. Times in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DiskSummary {
+    pub(crate) disk: String,
+    /// The preemption interval and the bound in force at the end, as text with units.
+    pub(crate) interval: String,
+    pub(crate) depth: String,
+    pub(crate) foreground_requests: u64,
+    pub(crate) foreground_bytes: u64,
+    pub(crate) background_requests: u64,
+    pub(crate) background_bytes: u64,
+    /// Foreground latency when no background was in service on arrival.
+    pub(crate) quiet_mean_ns: Option<u64>,
+    pub(crate) quiet_p99_ns: Option<u64>,
+    /// … and when some was.
+    pub(crate) loaded_mean_ns: Option<u64>,
+    pub(crate) loaded_p99_ns: Option<u64>,
+    /// Foreground requests that met background in service (B\[f\]), and that the interval kept free (P\[f\]).
+    pub(crate) preemptions: u64,
+    pub(crate) kept_free: u64,
+    /// Background requests that no gate held although the foreground was active.
+    pub(crate) leaks: u64,
+    /// Requests whose end the sensor missed.
+    pub(crate) healed: u64,
+    /// State × event counts, rows I F B P, columns f b t i.
+    pub(crate) counters: [[u64; 4]; 4],
+    /// Estimated loss of foreground throughput, in parts of one.
+    pub(crate) loss: Option<f64>,
+}
+
+/// A whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Summary {
+    /// The command's words.
+    pub(crate) command: Vec<String>,
+    /// Exit status as a shell sees it.
+    pub(crate) status: Option<i32>,
+    pub(crate) wall_ns: u64,
+    /// Time in which some call waited or the job was frozen.
+    pub(crate) held_ns: u64,
+    pub(crate) sensor: String,
+    pub(crate) gate: super::engine::GateCounts,
+    /// Times the job was frozen, and for how long in all.
+    pub(crate) freezes: u64,
+    pub(crate) frozen_ns: u64,
+    /// The supervisor's own cost.
+    pub(crate) supervisor_cpu_ns: u64,
+    pub(crate) supervisor_peak_bytes: u64,
+    /// From the start of lull to the start of the command, and from there until the sensors stood.
+    pub(crate) startup_ns: u64,
+    pub(crate) sensors_ns: u64,
+    /// What could not be had, for a person.
+    pub(crate) notes: Vec<String>,
+    pub(crate) disks: Vec<DiskSummary>,
+}
+
+/// Bytes with a binary unit.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(crate) fn bytes(n: u64) -> String {
+    let mut value = n as f64;
+    let mut unit = "B";
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
+}
+
+fn latency(mean: Option<u64>, p99: Option<u64>) -> Option<String> {
+    Some(format!("{} (p99 {})", Nanos(mean?), Nanos(p99?)))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a percentage for a person")]
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 * 100.0 }
+}
+
+impl Summary {
+    /// A few lines for a person.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        let active = 100.0 - percent(self.held_ns, self.wall_ns);
+        let _ = writeln!(
+            text,
+            "lull: {} in {}, {active:.1}% of it active; {} calls gated, {} waited ({} in all), {} served from the page cache",
+            self.command.first().map_or("job", String::as_str),
+            Nanos(self.wall_ns),
+            self.gate.trapped,
+            self.gate.waited,
+            Nanos(self.gate.waited_ns),
+            self.gate.cached,
+        );
+        if self.freezes > 0 {
+            let _ = writeln!(text, "lull: frozen {} times, {} in all", self.freezes, Nanos(self.frozen_ns));
+        }
+        for disk in self.disks.iter().filter(|disk| disk.background_requests + disk.foreground_requests > 0) {
+            let _ = write!(
+                text,
+                "lull: {}: background {} in {} requests; interval {}, depth {}",
+                disk.disk,
+                bytes(disk.background_bytes),
+                disk.background_requests,
+                disk.interval,
+                disk.depth
+            );
+            let _ = match (
+                latency(disk.quiet_mean_ns, disk.quiet_p99_ns),
+                latency(disk.loaded_mean_ns, disk.loaded_p99_ns),
+            ) {
+                (Some(quiet), Some(loaded)) => {
+                    writeln!(text, "; foreground {quiet} without, {loaded} with background in service")
+                }
+                (Some(quiet), None) => writeln!(text, "; foreground {quiet}, never met background"),
+                (None, Some(loaded)) => writeln!(text, "; foreground {loaded}, always met background"),
+                (None, None) => writeln!(text, "; no foreground requests"),
+            };
+            if let Some(loss) = disk.loss {
+                let _ = writeln!(
+                    text,
+                    "lull: {}: {} foreground requests met background in service, the interval kept {} free; estimated foreground loss {:.2}%",
+                    disk.disk,
+                    disk.preemptions,
+                    disk.kept_free,
+                    loss * 100.0
+                );
+            }
+        }
+        let _ = writeln!(
+            text,
+            "lull: own cost {} of CPU, {} of memory, started in {}; sensor {}",
+            Nanos(self.supervisor_cpu_ns),
+            bytes(self.supervisor_peak_bytes),
+            Nanos(self.startup_ns),
+            self.sensor
+        );
+        for note in &self.notes {
+            let _ = writeln!(text, "lull: note: {note}");
+        }
+        text
+    }
+}
+
+/// A bound as text.
+pub(crate) fn depth_text(depth: u32) -> String {
+    if depth == u32::MAX { "unbounded".to_owned() } else { depth.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DiskSummary, Summary, bytes};
+
+    #[test]
+    fn bytes_have_units() {
+        assert_eq!(bytes(12), "12 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(3 << 30), "3.0 GiB");
+    }
+
+    #[test]
+    fn the_text_names_every_disk_that_worked_and_the_json_comes_back() {
+        let disk = DiskSummary {
+            disk: "vda".into(),
+            background_requests: 3,
+            quiet_mean_ns: Some(35_000),
+            quiet_p99_ns: Some(90_000),
+            ..DiskSummary::default()
+        };
+        let idle = DiskSummary { disk: "sdb".into(), ..DiskSummary::default() };
+        let summary = Summary {
+            command: vec!["tar".into()],
+            wall_ns: 2_000_000_000,
+            held_ns: 500_000_000,
+            disks: vec![disk, idle],
+            ..Summary::default()
+        };
+        let text = summary.text();
+        assert!(
+            text.contains("tar in 2s, 75.0% of it active") && text.contains("vda") && !text.contains("sdb"),
+            "{text}"
+        );
+        let json = serde_json::to_string(&summary).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);
+    }
+}

@@ -1,0 +1,313 @@
+//! The supervisor: sensors, policy and gates in one process of its own session.
+//!
+//! ```text
+//!  gate thread                                loop thread
+//!  ───────────                                ───────────
+//!  receive a trapped call ──▶ Engine::on_trap   wait: sensor wake-up, time, front, nudge
+//!     pass at once, or list and nudge ────────▶ Engine::turn: pass what may go, freeze or thaw
+//! ```
+//!
+//! It is killed at any moment without harm: the guardian thaws the job and passes its calls from then on.
+
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lull_core::Nanos;
+use lull_linux::cgroup::JobGroup;
+use lull_linux::clock;
+use lull_linux::job::passing::{Channel, Packet};
+use lull_linux::job::shared::Shared;
+use lull_linux::seccomp::Listener;
+use lull_linux::seccomp::listener::Received;
+
+use super::engine::{Engine, Next, Verdict};
+use super::freezer::Freezer;
+use super::messages::{FromSupervisor, Status, ToSupervisor};
+use super::sensors::{self, Sensors};
+use super::settings::RunSettings;
+use super::summary::{DiskSummary, Summary, depth_text};
+
+/// How often the front is told what its status line shows.
+const STATUS_EVERY: Nanos = Nanos::from_millis(250);
+/// How often to look whether the last process of a job without listener is gone.
+const GROUP_CHECK: Nanos = Nanos::from_millis(200);
+/// Sleeping may not overshoot: the interval is as short as tens of microseconds.
+const TIMER_SLACK_NS: libc::c_ulong = 1;
+
+/// What the supervisor is born with.
+pub(crate) struct Supervisor {
+    pub(crate) settings: RunSettings,
+    pub(crate) command: Vec<String>,
+    pub(crate) channel: Channel,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) group: Option<JobGroup>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) born: Nanos,
+    pub(crate) wants_status: bool,
+}
+
+/// An event counter of the kernel that ends the loop thread's sleep.
+struct Nudge(std::os::fd::OwnedFd);
+
+impl Nudge {
+    fn new() -> nix::Result<Self> {
+        use nix::sys::eventfd::{EfdFlags, EventFd};
+        Ok(Self(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?.into()))
+    }
+
+    fn give(&self) {
+        // A full counter has nudged already.
+        let _ = nix::unistd::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    fn take(&self) {
+        let _ = nix::unistd::read(&self.0, &mut [0; 8]);
+    }
+}
+
+fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
+    engine.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Receives trapped calls until the job is gone.
+fn gate_thread(
+    listener: &Listener,
+    shared: &Shared,
+    engine: &Mutex<Engine>,
+    nudge: &Nudge,
+    gone: &AtomicBool,
+) {
+    loop {
+        // SAFETY: this thread alone receives.
+        match unsafe { listener.receive(shared.space()) } {
+            Ok(Received::Call(trap)) => {
+                let verdict = lock(engine).on_trap(clock::now(), &trap);
+                match verdict {
+                    Verdict::Pass => {
+                        listener.pass(trap.id);
+                    }
+                    Verdict::Wait => nudge.give(),
+                }
+            }
+            Ok(Received::Nothing) => {}
+            Ok(Received::JobGone) | Err(_) => break,
+        }
+    }
+    gone.store(true, Ordering::SeqCst);
+    nudge.give();
+}
+
+/// Sleeps until a descriptor is readable or the time has come.
+fn sleep(fds: &[RawFd], until: Option<Nanos>) {
+    let mut polls: Vec<libc::pollfd> =
+        fds.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
+    let span = until.map(|until| until.since(clock::now()));
+    let timeout = span.map(|span| libc::timespec {
+        tv_sec: i64::try_from(span.0 / 1_000_000_000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(span.0 % 1_000_000_000).unwrap_or(0),
+    });
+    let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the records and the timeout live through the call.
+    unsafe { libc::ppoll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout, std::ptr::null()) };
+}
+
+impl Supervisor {
+    fn tell(&self, message: &FromSupervisor) {
+        if let Ok(bytes) = serde_json::to_vec(message) {
+            // A front that does not keep up misses a status line; a dead one misses everything.
+            let _ = self.channel.send(&bytes, None);
+        }
+    }
+
+    /// Waits for the front's word about the listener. `None`: the front is gone before the job began.
+    fn wait_for_listener(&mut self) -> Option<Option<Arc<Listener>>> {
+        loop {
+            let Ok(Packet::Message(bytes, fd)) = self.channel.receive(false) else { return None };
+            match (serde_json::from_slice(&bytes), fd) {
+                (Ok(ToSupervisor::Listener), Some(fd)) => {
+                    let listener = Listener::new(fd);
+                    if !listener.wake_synchronously() {
+                        self.notes.push("this kernel cannot wake the gate synchronously (Linux 6.6 can): a gated call takes about three times as long".to_owned());
+                    }
+                    return Some(Some(Arc::new(listener)));
+                }
+                (Ok(ToSupervisor::NoListener(why)), _) => {
+                    self.notes.extend(why);
+                    return Some(None);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Lives until the job is gone.
+    pub(crate) fn run(mut self) {
+        // SAFETY: plain integers.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
+        let mut freezer = Freezer::new(self.group.take());
+        let Some(listener) = self.wait_for_listener() else { return };
+        // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
+        self.tell(&FromSupervisor::Serving);
+        let began = clock::now();
+        let Sensors { disks, bpf, kind, notes } =
+            sensors::start(&self.settings, freezer.can_freeze(), freezer.group());
+        self.notes.extend(notes);
+        let engine = Arc::new(Mutex::new(Engine::new(disks, Arc::clone(&self.shared))));
+        let gone = Arc::new(AtomicBool::new(false));
+        let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
+        if let Some(listener) = &listener {
+            lock(&engine).set_listener(Arc::clone(listener));
+            let (listener, shared) = (Arc::clone(listener), Arc::clone(&self.shared));
+            let (engine, nudge, gone) = (Arc::clone(&engine), Arc::clone(&nudge), Arc::clone(&gone));
+            std::thread::spawn(move || gate_thread(&listener, &shared, &engine, &nudge, &gone));
+        }
+        let sensing = clock::now();
+        let mut fds = vec![nudge.0.as_raw_fd(), self.channel.as_raw_fd()];
+        fds.extend(bpf.as_ref().map(lull_bpf::BlockSensor::wake_fd));
+        let mut told = Nanos::ZERO;
+        let mut job_ended = false;
+        loop {
+            let now = clock::now();
+            let mut guard = lock(&engine);
+            let Next { at } = guard.turn(now);
+            freezer.set(now, guard.wants_frozen());
+            if self.wants_status && now.since(told) >= STATUS_EVERY {
+                told = now;
+                let status = status(&guard, &freezer, now, began);
+                drop(guard);
+                self.tell(&FromSupervisor::Status(status));
+            } else {
+                drop(guard);
+            }
+            let front_silent = self.hear(&mut fds, |supervisor| {
+                job_ended = true;
+                let summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
+                supervisor.tell(&FromSupervisor::Summary(Box::new(summary)));
+            });
+            let ended = match &listener {
+                Some(_) => gone.load(Ordering::SeqCst) && (job_ended || front_silent),
+                None => (job_ended || front_silent) && freezer.is_empty(),
+            };
+            if ended {
+                break;
+            }
+            let checks = (self.wants_status && !front_silent).then(|| now.plus(STATUS_EVERY));
+            let group = (listener.is_none() && (job_ended || front_silent)).then(|| now.plus(GROUP_CHECK));
+            sleep(&fds, [at, checks, group].into_iter().flatten().min());
+            nudge.take();
+            if let Some(bpf) = &bpf {
+                bpf.drain();
+            }
+        }
+        lock(&engine).release_all(clock::now());
+        freezer.finish();
+    }
+
+    /// Takes the front's messages. True once the front is gone.
+    fn hear(&self, fds: &mut Vec<RawFd>, mut job_ended: impl FnMut(&Self)) -> bool {
+        if !fds.contains(&self.channel.as_raw_fd()) {
+            return true;
+        }
+        loop {
+            match self.channel.receive(true) {
+                Ok(Packet::Message(bytes, _)) => {
+                    if matches!(serde_json::from_slice(&bytes), Ok(ToSupervisor::JobEnded)) {
+                        job_ended(self);
+                    }
+                }
+                Ok(Packet::Nothing) => return false,
+                Ok(Packet::Closed) | Err(_) => {
+                    fds.retain(|fd| *fd != self.channel.as_raw_fd());
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn summary(
+        &self,
+        engine: &Engine,
+        freezer: &Freezer,
+        sensor: &str,
+        [began, sensing]: [Nanos; 2],
+    ) -> Summary {
+        let now = clock::now();
+        let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF).ok();
+        let cpu = usage.map_or(0, |usage| {
+            [usage.user_time(), usage.system_time()]
+                .iter()
+                .map(|time| {
+                    u64::try_from(time.tv_sec()).unwrap_or(0) * 1_000_000_000
+                        + u64::try_from(time.tv_usec()).unwrap_or(0) * 1_000
+                })
+                .sum()
+        });
+        let peak = usage.and_then(|usage| u64::try_from(usage.max_rss()).ok()).unwrap_or(0) * 1024;
+        Summary {
+            command: self.command.clone(),
+            status: None,
+            wall_ns: now.since(began).0,
+            held_ns: engine.held(now).0,
+            sensor: sensor.to_owned(),
+            gate: engine.counts,
+            freezes: freezer.count(),
+            frozen_ns: freezer.total(now).0,
+            supervisor_cpu_ns: cpu,
+            supervisor_peak_bytes: peak,
+            startup_ns: began.since(self.born).0,
+            sensors_ns: sensing.since(began).0,
+            notes: self.notes.clone(),
+            disks: engine.disks.iter().map(disk_summary).collect(),
+        }
+    }
+}
+
+fn disk_summary(disk: &super::disk::Disk) -> DiskSummary {
+    let report = disk.report();
+    let ns = |time: Option<Nanos>| time.map(|time| time.0);
+    let view = disk.latest();
+    DiskSummary {
+        disk: disk.name.clone(),
+        interval: disk.resource.setting().interval.to_string(),
+        depth: depth_text(disk.resource.setting().depth),
+        foreground_requests: view.foreground.started,
+        foreground_bytes: report.foreground_bytes,
+        background_requests: view.background.started,
+        background_bytes: report.background_bytes,
+        quiet_mean_ns: ns(report.quiet.mean()),
+        quiet_p99_ns: ns(report.quiet.quantile(0.99)),
+        loaded_mean_ns: ns(report.loaded.mean()),
+        loaded_p99_ns: ns(report.loaded.quantile(0.99)),
+        preemptions: report.counters[2][0],
+        kept_free: report.counters[3][0],
+        leaks: report.leaks,
+        healed: report.healed,
+        counters: report.counters,
+        loss: disk.estimate().map(|estimate| estimate.loss.fraction()),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share for a person")]
+fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nanos) -> Status {
+    let wall = now.since(began).0.max(1);
+    let busiest = engine.disks.iter().max_by_key(|disk| disk.latest().background.started);
+    let mut status = Status {
+        active: 1.0 - engine.held(now).0 as f64 / wall as f64,
+        waiting: engine.waiting(),
+        frozen: freezer.is_frozen(),
+        state: 'I',
+        ..Status::default()
+    };
+    if let Some(disk) = busiest {
+        let report = disk.report();
+        status.disk.clone_from(&disk.name);
+        status.state = disk.resource.state(now).letter();
+        status.background_bytes = report.background_bytes;
+        status.quiet_ns = report.quiet.mean().map(|mean| mean.0);
+        status.loaded_ns = report.loaded.mean().map(|mean| mean.0);
+        status.interval = disk.resource.setting().interval.to_string();
+        status.depth = depth_text(disk.resource.depth(now));
+    }
+    status
+}

@@ -18,9 +18,10 @@
 //! Counts of requests follow from bytes: the size of the job's requests is learnt from samples in which it was alone, and
 //! what a mixed sample completed beyond the job's is the foreground's. Before that, requests are shared out by bytes.
 //!
-//! What it can't see: a file system's journal and write-back of other people's pages are foreground, even if the job
-//! caused them; requests shorter than a sample are dated to the sample; a job that reads from two disks at once hides
-//! foreground of the same size on one for a sample. All errors but the last are on the foreground's side.
+//! What it can't see: while the job has requests in service, as many bytes of foreground can hide behind them (once the
+//! job is held, nothing hides); a job that reads from two disks at once hides foreground of the same size on one for a
+//! sample. On the other side, a file system's journal and write-back of other people's pages are foreground even if the
+//! job caused them. Requests shorter than a sample are dated to the sample.
 //!
 //! Units: the files count sectors of 512 bytes. Source: `Documentation/block/stat.rst`, proc_pid_io(5),
 //! `Documentation/accounting/psi.rst`.

@@ -92,9 +92,8 @@ impl Account {
             step(&mut self.seen.foreground, now, 0, in_service);
             return self.seen;
         };
-        self.reads.fresh = self.reads.fresh.saturating_add(job.read_bytes.saturating_sub(old_job.read_bytes));
-        self.writes.fresh =
-            self.writes.fresh.saturating_add(job.write_bytes.saturating_sub(old_job.write_bytes));
+        self.reads.charge(job.read_bytes.saturating_sub(old_job.read_bytes));
+        self.writes.charge(job.write_bytes.saturating_sub(old_job.write_bytes));
         let reads = split(
             &mut self.reads,
             device.reads.saturating_sub(old_device.reads),

@@ -23,10 +23,29 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Say what this kernel, this user and each disk support, and what lull will use.
     Doctor(crate::doctor::DoctorArgs),
+    /// Measure what background work costs the foreground.
+    Bench(BenchArgs),
+    /// Show the main job live: a reader beside a background command, alone, plain, niced and under lull.
+    Demo(lull_bench::DemoArgs),
     #[command(hide = true)]
     Generate(crate::generate::GenerateArgs),
     #[command(hide = true, subcommand)]
     Load(lull_bench::LoadCommand),
+}
+
+/// Arguments of `lull bench`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) what: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// Disk: foreground latency and background work under each contender, interleaved.
+    Disk(lull_bench::DiskArgs),
+    /// Make the tables and pictures of an earlier run again.
+    Report(lull_bench::ReportArgs),
 }
 
 /// Arguments of `lull run`.

@@ -9,13 +9,23 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, Command};
+use cli::{Bench, Cli, Command};
 use lull_linux::job::launch::STATUS_LULL_FAILED;
+
+/// What load generators and contenders put before their own words to start this program again.
+fn own_program() -> anyhow::Result<lull_bench::Program> {
+    Ok(lull_bench::Program::new(std::env::current_exe()?))
+}
 
 fn dispatch(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Run(args) => match run::run(&args)? {},
         Command::Doctor(args) => doctor::run(args),
+        Command::Bench(args) => match args.what {
+            Bench::Disk(args) => Ok(lull_bench::run_disk(&args, &own_program()?)?),
+            Bench::Report(args) => Ok(lull_bench::run_report(&args)?),
+        },
+        Command::Demo(args) => Ok(lull_bench::run_demo(&args, &own_program()?)?),
         Command::Generate(args) => generate::run(args, Cli::command()),
         Command::Load(command) => Ok(lull_bench::run_load(command)?),
     }

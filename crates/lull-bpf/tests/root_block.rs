@@ -1,5 +1,7 @@
 //! The observers on a real block device: a loop device of our own. Needs root and BPF.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};

@@ -15,9 +15,9 @@
 
 pub mod cgroup;
 pub mod clock;
-pub mod marks;
 pub mod gate;
 pub mod job;
+pub mod marks;
 pub mod probe;
 pub mod root;
 pub mod seccomp;

@@ -43,7 +43,7 @@ pub(crate) struct BenchArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// Disk: foreground latency and background work under each contender, interleaved.
-    Disk(lull_bench::DiskArgs),
+    Disk(Box<lull_bench::DiskArgs>),
     /// Make the tables and pictures of an earlier run again.
     Report(lull_bench::ReportArgs),
 }

@@ -215,7 +215,8 @@ fn start(
     let guardian_channel = Rc::new(RefCell::new(to_guardian));
 
     let (to_job, job_end) = Channel::pair().context("cannot make a channel")?;
-    let job = fork_job(settings, command, group.as_ref(), mask, &to_job, job_end)?;
+    let job = fork_job(settings, command, group.as_ref(), mask, &to_job, &job_end)?;
+    drop(job_end);
     let report = launch::next_report(&to_job).context("the job was lost before it began")?;
     let listener = hand_over(report, &to_supervisor, &guardian_channel.borrow())?;
     to_job.send(b"g", None).context("the job was lost before it began")?;
@@ -246,7 +247,7 @@ fn fork_job(
     group: Option<&JobGroup>,
     mask: SigSet,
     front_end: &Channel,
-    job_end: Channel,
+    job_end: &Channel,
 ) -> anyhow::Result<Pid> {
     let entries = group.map(JobGroup::entries).unwrap_or_default();
     let marks: MarkSet = MARKS.into_iter().collect();
@@ -271,7 +272,7 @@ fn fork_job(
             // SAFETY: the front's end is the front's; while it is open here, the front's death would go unnoticed.
             unsafe { libc::close(other_end) };
             // SAFETY: just forked from a process with one thread.
-            unsafe { launch.run(&job_end) }
+            unsafe { launch.run(job_end) }
         }
     }
 }

@@ -47,7 +47,7 @@ static inline lull_u32 lull_bucket_of(lull_u64 value)
 /* Whether an interval that began at `start` (0: never) still runs at `now`. */
 static inline int lull_interval_runs(lull_u64 start, lull_u64 interval_ns, lull_u64 now)
 {
-	if (!start)
+	if (!start || !interval_ns)
 		return 0;
 	if (interval_ns == LULL_INFINITE)
 		return 1;

@@ -63,7 +63,9 @@ fn deciding_descriptor(trap: &Trap) -> Option<i32> {
 /// `aio_fildes` of the first request of an `io_submit(ctx, nr, iocbpp)`, read from the caller's memory.
 fn first_of_io_submit(trap: &Trap) -> Option<i32> {
     const AIO_FILDES_OFFSET: usize = 20;
-    let iocb = usize::try_from(u64::from_ne_bytes(read_memory(trap.tid, usize::try_from(trap.args[2]).ok()?)?)).ok()?;
+    let iocb =
+        usize::try_from(u64::from_ne_bytes(read_memory(trap.tid, usize::try_from(trap.args[2]).ok()?)?))
+            .ok()?;
     Some(i32::from_ne_bytes(read_memory(trap.tid, iocb.checked_add(AIO_FILDES_OFFSET)?)?))
 }
 
@@ -72,7 +74,8 @@ fn read_memory<const N: usize>(tid: u32, address: usize) -> Option<[u8; N]> {
     let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: N };
     let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: N };
     // SAFETY: `local` is our own array; a bad remote address is an error, not a fault.
-    let got = unsafe { libc::process_vm_readv(tid.cast_signed(), &raw const local, 1, &raw const remote, 1, 0) };
+    let got =
+        unsafe { libc::process_vm_readv(tid.cast_signed(), &raw const local, 1, &raw const remote, 1, 0) };
     (usize::try_from(got) == Ok(N)).then_some(bytes)
 }
 
@@ -118,9 +121,8 @@ pub fn read_of(trap: &Trap) -> Option<Read> {
     match trap.nr {
         libc::SYS_read => Some(Read { fd, offset: None, length: trap.args[2] }),
         libc::SYS_pread64 => Some(Read { fd, offset: Some(trap.args[3]), length: trap.args[2] }),
-        libc::SYS_sendfile => {
-            Some(Read { fd: descriptor(trap.args[1]), offset: None, length: trap.args[3] }).filter(|_| trap.args[2] == 0)
-        }
+        libc::SYS_sendfile => Some(Read { fd: descriptor(trap.args[1]), offset: None, length: trap.args[3] })
+            .filter(|_| trap.args[2] == 0),
         _ => None,
     }
 }

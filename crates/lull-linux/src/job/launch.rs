@@ -77,7 +77,10 @@ pub struct Launch<'a> {
 
 impl std::fmt::Debug for Launch<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Launch").field("command", self.command).field("traps", &self.traps).finish_non_exhaustive()
+        f.debug_struct("Launch")
+            .field("command", self.command)
+            .field("traps", &self.traps)
+            .finish_non_exhaustive()
     }
 }
 
@@ -183,7 +186,9 @@ pub fn next_report(channel: &Channel) -> io::Result<Report> {
     match (bytes.first(), fd) {
         (Some(&LISTENER), Some(fd)) => Ok(Report::Listener(fd)),
         (Some(&NO_LISTENER), None) => Ok(Report::NoListener(error)),
-        (Some(&EXEC_FAILED), None) => Ok(Report::ExecFailed(error.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EIO)))),
+        (Some(&EXEC_FAILED), None) => {
+            Ok(Report::ExecFailed(error.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EIO))))
+        }
         _ => Err(io::Error::from(io::ErrorKind::InvalidData)),
     }
 }

@@ -69,16 +69,24 @@ const fn high(arg: u32) -> u32 {
 enum Rule {
     Always,
     /// The length in this argument is at least [`LARGE_BYTES`].
-    Large { length: u32 },
+    Large {
+        length: u32,
+    },
     /// Likewise, or (1, 2, 3) = (address, length, offset) are shaped like direct I/O.
     LargeOrDirect,
     /// The call fails with ENOSYS.
     Absent,
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "opcodes and call numbers are small and positive")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "opcodes and call numbers are small and positive"
+)]
 mod asm {
-    use libc::{BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter};
+    use libc::{
+        BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter,
+    };
 
     const fn op(code: u32, jt: u8, jf: u8, k: u32) -> sock_filter {
         sock_filter { code: code as u16, jt, jf, k }
@@ -180,8 +188,7 @@ pub fn program(scope: Scope, io_uring: bool) -> Vec<sock_filter> {
     if rules.is_empty() {
         return Vec::new();
     }
-    let mut program =
-        vec![load(ARCH), jump_eq(AUDIT_ARCH, 1, 0), ret(libc::SECCOMP_RET_ALLOW), load(NR)];
+    let mut program = vec![load(ARCH), jump_eq(AUDIT_ARCH, 1, 0), ret(libc::SECCOMP_RET_ALLOW), load(NR)];
     for (nr, rule) in rules {
         let body = body(rule);
         let past = u8::try_from(body.len()).unwrap_or(u8::MAX);

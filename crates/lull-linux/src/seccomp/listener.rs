@@ -127,7 +127,9 @@ pub fn install(program: &[sock_filter]) -> io::Result<OwnedFd> {
     let prog = sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
     let set = |flags: libc::c_ulong| {
         // SAFETY: the program outlives the call, which copies it.
-        let fd = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const prog) };
+        let fd = unsafe {
+            libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const prog)
+        };
         i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)
     };
     // A signal must not make a waiting call restart over and over (Linux 5.19); older kernels do without.

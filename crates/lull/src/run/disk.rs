@@ -36,11 +36,17 @@ pub(crate) enum Sensor {
     },
 }
 
-pub(crate) struct Disk {
+/// What a disk is.
+#[derive(Clone, Debug)]
+pub(crate) struct DiskTraits {
     pub(crate) name: String,
     pub(crate) dev: DevT,
     pub(crate) rotational: bool,
     pub(crate) read_ahead_bytes: u64,
+}
+
+pub(crate) struct Disk {
+    pub(crate) traits: DiskTraits,
     pub(crate) resource: Resource,
     pub(crate) control: Control,
     sensor: Sensor,
@@ -54,21 +60,16 @@ pub(crate) struct Disk {
 
 impl Disk {
     pub(crate) fn new(
-        name: String,
-        dev: DevT,
-        rotational: bool,
-        read_ahead_bytes: u64,
+        traits: DiskTraits,
         sensor: Sensor,
         mut control: Control,
         hold: Option<Hold>,
         now: Nanos,
     ) -> Self {
-        let setting = control.update(now, &Telemetry { rotational, ..Telemetry::default() });
+        let setting =
+            control.update(now, &Telemetry { rotational: traits.rotational, ..Telemetry::default() });
         let disk = Self {
-            name,
-            dev,
-            rotational,
-            read_ahead_bytes,
+            traits,
             resource: Resource::new(setting),
             control,
             sensor,
@@ -210,7 +211,7 @@ impl Disk {
             foreground_last_end: view.foreground.last_end,
             foreground_started: view.foreground.started,
             background_started: view.background.started,
-            rotational: self.rotational,
+            rotational: self.traits.rotational,
         }
     }
 

@@ -164,7 +164,7 @@ impl Engine {
         };
         if !self.disks[disk].resource.admits(now)
             && let Some(read) = target::read_of(trap)
-            && cached::is_cached(trap.tid, &read, size_bytes, self.disks[disk].read_ahead_bytes)
+            && cached::is_cached(trap.tid, &read, size_bytes, self.disks[disk].traits.read_ahead_bytes)
         {
             self.counts.cached += 1;
             return Verdict::Pass;
@@ -199,8 +199,9 @@ impl Engine {
             return *known;
         }
         let chain = Topology::host().serving_disks(DevT::from_stat(dev)).unwrap_or_default();
-        let found =
-            chain.iter().find_map(|serving| self.disks.iter().position(|disk| disk.dev == serving.dev));
+        let found = chain
+            .iter()
+            .find_map(|serving| self.disks.iter().position(|disk| disk.traits.dev == serving.dev));
         self.disk_of_dev.insert(dev, found);
         found
     }

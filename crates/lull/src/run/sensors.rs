@@ -8,7 +8,7 @@ use lull_linux::root::Root;
 use lull_linux::sense::fallback::{FallbackSensor, JobIo};
 use lull_linux::topology::{Disk as HostDisk, DiskKind, Topology};
 
-use super::disk::{Disk, Sensor};
+use super::disk::{Disk, DiskTraits, Sensor};
 use super::settings::{RunSettings, SensorChoice};
 
 /// What was started.
@@ -101,16 +101,13 @@ fn observed(
     let hold = (can_freeze && has_bpf && settings.hold.is_some())
         .then(|| Hold::new(settings.hold.unwrap_or_default()));
     let control = Control::new(settings.control);
-    Some(Disk::new(
-        disk.name.clone(),
-        disk.dev,
+    let traits = DiskTraits {
+        name: disk.name.clone(),
+        dev: disk.dev,
         rotational,
-        read_ahead_kib * 1024,
-        sensor,
-        control,
-        hold,
-        clock::now(),
-    ))
+        read_ahead_bytes: read_ahead_kib * 1024,
+    };
+    Some(Disk::new(traits, sensor, control, hold, clock::now()))
 }
 
 /// Sums up the I/O of the job's processes: those in its group, or without one those that descend from it.

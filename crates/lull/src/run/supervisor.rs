@@ -268,7 +268,7 @@ fn disk_summary(disk: &super::disk::Disk) -> DiskSummary {
     let ns = |time: Option<Nanos>| time.map(|time| time.0);
     let view = disk.latest();
     DiskSummary {
-        disk: disk.name.clone(),
+        disk: disk.traits.name.clone(),
         interval: disk.resource.setting().interval.to_string(),
         depth: depth_text(disk.resource.setting().depth),
         foreground_requests: view.foreground.started,
@@ -301,7 +301,7 @@ fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nanos) -> Statu
     };
     if let Some(disk) = busiest {
         let report = disk.report();
-        status.disk.clone_from(&disk.name);
+        status.disk.clone_from(&disk.traits.name);
         status.state = disk.resource.state(now).letter();
         status.background_bytes = report.background_bytes;
         status.quiet_ns = report.quiet.mean().map(|mean| mean.0);

@@ -32,5 +32,8 @@ fn written_pages_are_resident_until_dropped() {
     unsafe { libc::posix_fadvise(fd, 0, 0, libc::POSIX_FADV_DONTNEED) };
     file.seek(SeekFrom::Start(0)).unwrap();
     assert!(!is_cached(tid, &read(None), size, 0));
-    assert!(!is_cached(tid, &Read { fd: 9999, offset: None, length: 1 }, size, 0), "a closed descriptor waits");
+    assert!(
+        !is_cached(tid, &Read { fd: 9999, offset: None, length: 1 }, size, 0),
+        "a closed descriptor waits"
+    );
 }

@@ -1,5 +1,7 @@
 //! Descriptors of this very process, seen through /proc.
 
+#![expect(clippy::cast_sign_loss, reason = "open descriptors are positive")]
+
 use super::{Read, Target, read_of, target_of};
 use crate::seccomp::Trap;
 use std::os::fd::AsRawFd;
@@ -24,9 +26,11 @@ fn files_name_their_disk_and_pipes_pass() {
     );
     let (reader, writer) = std::io::pipe().unwrap();
     assert_eq!(target_of(&on_fd(libc::SYS_read, &reader)), Target::Elsewhere);
-    let splice = trap(libc::SYS_splice, [file.as_file().as_raw_fd() as u64, 0, writer.as_raw_fd() as u64, 0, 4096, 0]);
+    let splice =
+        trap(libc::SYS_splice, [file.as_file().as_raw_fd() as u64, 0, writer.as_raw_fd() as u64, 0, 4096, 0]);
     assert!(matches!(target_of(&splice), Target::Disk { .. }));
-    let back = trap(libc::SYS_splice, [reader.as_raw_fd() as u64, 0, file.as_file().as_raw_fd() as u64, 0, 4096, 0]);
+    let back =
+        trap(libc::SYS_splice, [reader.as_raw_fd() as u64, 0, file.as_file().as_raw_fd() as u64, 0, 4096, 0]);
     assert!(matches!(target_of(&back), Target::Disk { .. }));
     assert_eq!(target_of(&trap(libc::SYS_sync, [0; 6])), Target::EveryDisk);
     assert_eq!(target_of(&trap(libc::SYS_read, [9999, 0, 1, 0, 0, 0])), Target::Elsewhere);

@@ -1,5 +1,11 @@
 //! The programs, run by a small interpreter on made-up calls.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "call numbers are small and positive"
+)]
+
 use super::{AUDIT_ARCH, Scope, program};
 use libc::{SECCOMP_RET_ALLOW as ALLOW, SECCOMP_RET_USER_NOTIF as TRAP};
 use proptest::prelude::*;

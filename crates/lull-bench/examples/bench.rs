@@ -1,5 +1,6 @@
 //! The crate's entry points as a small program, for work on the crate itself: `bench load …`, `bench disk …`,
-//! `bench report …`, `bench demo …`. Load generators are started as processes of this program.
+//! `bench report …`, `bench demo …`. Load generators are started as processes of this program; `LULL` in the environment
+//! names the lull binary whose `run` is measured.
 
 use std::process::ExitCode;
 
@@ -21,12 +22,17 @@ enum Command {
     Demo(DemoArgs),
 }
 
+fn program() -> Result<Program, Error> {
+    let exe =
+        std::env::current_exe().map_err(|source| Error::System { doing: "find this program", source })?;
+    let program = Program::new(exe);
+    Ok(match std::env::var_os("LULL") {
+        Some(lull) => program.with_runner(lull.into()),
+        None => program,
+    })
+}
+
 fn run() -> Result<(), Error> {
-    let program = || {
-        std::env::current_exe()
-            .map(Program::new)
-            .map_err(|source| Error::System { doing: "find this program", source })
-    };
     match Command::parse() {
         Command::Load(command) => run_load(command),
         Command::Disk(args) => run_disk(&args, &program()?),

@@ -17,6 +17,7 @@
 //! | [`host`] | facts of the machine |
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::contender::Contender;
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
@@ -38,14 +39,18 @@ pub use args::{DiskArgs, Group};
 use disk::{Case, Data};
 use quiet::Quiet;
 
+/// Pause between two runs.
+const SETTLE: Duration = Duration::from_millis(200);
 /// Directory of the data files within `--dir`.
 const DATA: &str = "lull-bench-data";
 
 /// `lull bench disk`: measures, then writes and prints the report.
 pub fn run_disk(args: &DiskArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
-    let program =
-        &Program { exe: args.lull.clone().unwrap_or_else(|| program.exe.clone()), ..program.clone() };
+    let program = &match &args.lull {
+        Some(exe) => program.clone().with_runner(exe.clone()),
+        None => program.clone(),
+    };
     let directory = args.dir.join(DATA);
     std::fs::create_dir_all(&directory).at("create", &directory)?;
     let host = host::look(&directory, program, args.seed);
@@ -187,6 +192,8 @@ impl Bench<'_> {
             (job, fault, keep) = (Some(prepared.job), prepared.fault, prepared.progress);
         }
         let reader = contender.has_foreground().then_some(&case.reader);
+        // What the previous run left in queues drains before this one begins.
+        std::thread::sleep(SETTLE);
         let outcome = trial::run(reader, job, case.window, self.program, &mut |_| ())?;
         drop(keep);
         let counted = fault.is_none();

@@ -34,37 +34,44 @@ use crate::{Error, clock, stop};
 pub const POLL: Duration = Duration::from_millis(10);
 /// How long a stopped process has to end by itself.
 const GRACE: Nanos = Nanos::from_secs(10);
+/// How long the children that it left behind have to be gone.
+const LEFT_BEHIND: Nanos = Nanos::from_secs(2);
 const KEPT_ERRORS: usize = 4096;
 
 /// The program that embeds the load generators and `run`, as others start it.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The executable.
-    pub exe: PathBuf,
-    /// Arguments in front of a load's own, normally `load`.
+    /// What comes before a load's own arguments: the executable, normally followed by `load`.
     pub load: Vec<OsString>,
-    /// Arguments in front of `run`'s own, normally `run`.
+    /// What comes before the flags of a run: the executable, normally followed by `run`.
     pub run: Vec<OsString>,
 }
 
 impl Program {
     /// A binary whose subcommands are `load` and `run`.
     pub fn new(exe: PathBuf) -> Self {
-        Self { exe, load: vec!["load".into()], run: vec!["run".into()] }
+        Self {
+            load: vec![exe.clone().into_os_string(), "load".into()],
+            run: vec![exe.into_os_string(), "run".into()],
+        }
+    }
+
+    /// The same load generators, but jobs run by another binary's `run`.
+    #[must_use]
+    pub fn with_runner(self, exe: PathBuf) -> Self {
+        Self { run: vec![exe.into_os_string(), "run".into()], ..self }
     }
 
     /// The command line of a load generator.
     pub fn load_argv<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Vec<OsString> {
-        let mut argv = vec![self.exe.clone().into_os_string()];
-        argv.extend(self.load.iter().cloned());
+        let mut argv = self.load.clone();
         argv.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         argv
     }
 
     /// The command line in front of a job that `run` is to run, up to and with `--`.
     pub fn run_argv(&self, flags: &[String]) -> Vec<OsString> {
-        let mut argv = vec![self.exe.clone().into_os_string()];
-        argv.extend(self.run.iter().cloned());
+        let mut argv = self.run.clone();
         argv.extend(flags.iter().map(OsString::from));
         argv.push("--".into());
         argv
@@ -217,8 +224,20 @@ impl Proc {
         }
     }
 
-    /// Sends SIGTERM and waits; after a grace period its whole group is killed.
+    /// Sends SIGTERM and waits; after a grace period its whole group is killed. Children that it left in its group go
+    /// with it, so that nothing disturbs the next run.
     pub fn stop(&mut self) -> Result<Exit, Error> {
+        let exit = self.stop_leader()?;
+        let deadline = clock::now().plus(LEFT_BEHIND);
+        let mut signal = Signal::SIGTERM;
+        while killpg(self.pid, signal).is_ok() && clock::now() < deadline {
+            thread::sleep(POLL);
+            signal = Signal::SIGKILL;
+        }
+        Ok(exit)
+    }
+
+    fn stop_leader(&mut self) -> Result<Exit, Error> {
         self.stdin = None;
         if let Some(exit) = self.poll()? {
             return Ok(exit);

@@ -102,8 +102,9 @@ pub struct Background {
     pub window_s: f64,
     /// Start to exit, for jobs that run to their end.
     pub wall_s: Option<f64>,
-    /// Processor time, user and system, of the job and its control, over its whole life.
-    pub cpu_s: f64,
+    /// Processor time, user and system, of the job and its control, over its whole life; none for jobs whose processes
+    /// are stopped before they were waited for.
+    pub cpu_s: Option<f64>,
     /// Largest resident set of one of its processes.
     pub peak_bytes: u64,
 }

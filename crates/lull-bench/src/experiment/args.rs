@@ -41,7 +41,7 @@ pub struct DiskArgs {
     /// A further lull contender with these flags of `lull run`, e.g. "--interval 5ms --depth 1"; may be repeated.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub lull_flags: Vec<String>,
-    /// Another lull program to measure instead of this one.
+    /// Another lull program whose `run` is measured instead of this one's.
     #[arg(long, value_name = "FILE")]
     pub lull: Option<PathBuf>,
     /// Rounds; each runs every contender once.

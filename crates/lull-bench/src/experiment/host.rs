@@ -28,7 +28,11 @@ pub fn look(directory: &Path, program: &Program, seed: u64) -> Host {
         rotational: queue("rotational").map(|text| text == "1"),
         disk,
         root: nix::unistd::geteuid().is_root(),
-        version: output(Command::new(&program.exe).arg("--version")).unwrap_or_default(),
+        version: program
+            .run
+            .first()
+            .and_then(|exe| output(Command::new(exe).arg("--version")))
+            .unwrap_or_default(),
         commit: output(Command::new("git").args(["rev-parse", "--short", "HEAD"])),
         seed,
     }

@@ -115,7 +115,7 @@ impl Quiet {
             digest = keep.then_some(hash);
             background = Background {
                 bytes: if let Self::Checksum(tree) = self { tree.bytes().0 } else { bytes },
-                cpu_s: exit.cpu.as_secs_f64(),
+                cpu_s: Some(exit.cpu.as_secs_f64()),
                 peak_bytes: exit.peak_bytes.max(background.peak_bytes),
                 ..background
             };

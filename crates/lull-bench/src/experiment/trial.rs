@@ -246,6 +246,8 @@ struct Running {
     process: Proc,
     counter: Counter,
     samples: Vec<(Nanos, u64)>,
+    /// Whether the leader's processor time is that of the whole job.
+    whole_tree: bool,
     ended_at: Option<Nanos>,
 }
 
@@ -266,6 +268,8 @@ impl Counter {
 impl Running {
     fn start(job: Job) -> Result<Self, Error> {
         let (process, stdout) = Proc::spawn(&job.argv, Options::default())?;
+        // Jobs counted by lines are shell loops: their children die by the same signal, unwaited for.
+        let whole_tree = !matches!(job.meter, Meter::Lines(_));
         let bytes = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&bytes);
         let counter = match job.meter {
@@ -286,7 +290,7 @@ impl Running {
                 Counter::Counted(bytes)
             }
         };
-        Ok(Self { process, counter, samples: Vec::new(), ended_at: None })
+        Ok(Self { process, counter, samples: Vec::new(), whole_tree, ended_at: None })
     }
 
     fn await_first_bytes(&mut self) -> Result<(), Error> {
@@ -352,7 +356,7 @@ impl Running {
             bytes: at(&self.samples, end).saturating_sub(at(&self.samples, span.0)),
             window_s: end.since(span.0).as_secs_f64(),
             wall_s: None,
-            cpu_s: exit.cpu.as_secs_f64(),
+            cpu_s: self.whole_tree.then(|| exit.cpu.as_secs_f64()),
             peak_bytes: exit.peak_bytes,
         })
     }

@@ -47,6 +47,17 @@ fn dropping_ends_the_process() {
 }
 
 #[test]
+fn children_left_behind_go_too() {
+    let script = sh("sleep 1000 & echo $!; wait");
+    let (mut process, stdout) = Proc::spawn(&script, Options::default()).unwrap();
+    let child = Pid::from_raw(lines(stdout).recv().unwrap().parse().unwrap());
+    process.stop().unwrap();
+    // It may stay a zombie for a moment, until its new parent has looked.
+    let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
+}
+
+#[test]
 fn a_leashed_process_sees_its_owner_go() {
     let options = Options { leash: true, ..Options::default() };
     let script = sh("trap '' TERM; echo ready; read line; exit 7");

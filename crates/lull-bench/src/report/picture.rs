@@ -146,7 +146,9 @@ pub fn case(path: &Path, case: &CaseStudy) -> Result<(), Error> {
             |v| format!("{v:.2}×"),
         ),
     ];
-    draw(path, (1240, 480), |area| {
+    let most = panels.iter().map(|panel| panel.bars.len()).max().unwrap_or(0);
+    let height = 130 + 68 * u32::try_from(most).unwrap_or(0);
+    draw(path, (1240, height.max(480)), |area| {
         let area = area.titled(&case.case, font(18))?;
         let (left, right) = area.split_horizontally(700);
         paint_frontier(&left, &case.rows)?;

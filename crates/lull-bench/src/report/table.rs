@@ -9,7 +9,7 @@
 //! | p99 abs. | the percentile itself | what the user feels |
 //! | background | bytes per second over those of `solo` | 0.50: the job takes twice as long as on an idle machine |
 //! | MB/s | the background's speed itself | |
-//! | idle used | background work over what `solo` would do in the time that the foreground leaves idle | 1.00: every gap was used; above: overlap with the foreground, or noise |
+//! | idle used | on the slow disk: background work over what `solo` would do in the time that the foreground leaves idle | 1.00: every gap was used; above: overlap with the foreground, or noise |
 //! | CPU s | processor time of job and control per run | control's own cost, by comparison with `none` |
 //! | dominated by | contenders that are better in one of foreground, p99, background and no worse in the others | empty is what counts |
 //!
@@ -100,7 +100,7 @@ const COLUMNS: [Column; 12] = [
     ("p99", |row| ranged(row.p99)),
     ("p99 abs.", |row| row.p99_ns.map(|summary| Nanos(whole(summary.median)).to_string())),
     ("background", |row| ranged(row.background)),
-    ("MB/s", |row| row.bytes_per_s.map(|summary| format!("{:.1}", mb_per_s(summary.median)))),
+    ("MB/s", |row| row.bytes_per_s.map(|summary| rate(mb_per_s(summary.median)))),
     ("idle used", |row| ranged(row.idle_used)),
     ("speed", |row| ranged(row.speed)),
     ("wall", |row| row.wall_s.map(|summary| Nanos(whole(summary.median * 1e9)).to_string())),
@@ -111,8 +111,13 @@ fn runs(row: &Row) -> String {
     if row.left_out == 0 { row.runs.to_string() } else { format!("{} (-{})", row.runs, row.left_out) }
 }
 
+/// Three digits where they matter: a slow disk moves fractions of a megabyte.
+fn rate(value: f64) -> String {
+    if value < 10.0 { format!("{value:.3}") } else { format!("{value:.0}") }
+}
+
 fn ranged(summary: Option<Summary>) -> Option<String> {
-    summary.map(|s| format!("{:.2} [{:.2}-{:.2}]", s.median, s.min, s.max))
+    summary.map(|s| format!("{:.3} [{:.2}-{:.2}]", s.median, s.min, s.max))
 }
 
 fn case_table(case: &CaseStudy, form: Form) -> String {
@@ -124,7 +129,7 @@ fn case_table(case: &CaseStudy, form: Form) -> String {
     table.load_style(if form == Form::Markdown {
         presets::ASCII_MARKDOWN
     } else {
-        presets::UTF8_HORIZONTAL_ONLY
+        presets::UTF8_FULL_CONDENSED
     });
     let mut header: Vec<String> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
     if dominated {

@@ -26,6 +26,7 @@ use crate::error::Context;
 use crate::process::{Program, shown};
 use crate::record::{Record, Run, Unmet, Writer};
 use crate::slowdisk::{self, SlowDisk};
+use crate::units::Bytes;
 use crate::{Error, report, stop};
 
 pub mod args;
@@ -108,10 +109,13 @@ impl Bench<'_> {
                 (Group::Quiet, _, Some(tree)) => {
                     let project = directory.join("project");
                     corpus::project(&project, self.args.compile_units)?;
+                    let cached = directory.join("cached.dat");
+                    corpus::data_file(&cached, Bytes(16 * Bytes::MIB), self.args.seed)?;
                     let jobs = [
                         Quiet::Tar(tree.clone()),
                         Quiet::Checksum(tree.clone()),
                         Quiet::Compile(project),
+                        Quiet::Cached(cached),
                         Quiet::Start,
                     ];
                     jobs.iter().try_for_each(|job| self.without_foreground(job))?;

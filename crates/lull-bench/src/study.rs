@@ -78,6 +78,8 @@ pub struct Row {
     pub wall_s: Option<Summary>,
     /// Processor time of the background and its control, in seconds per run.
     pub cpu_s: Option<Summary>,
+    /// Largest resident set of one of the background's processes, or of its control, in bytes.
+    pub peak_bytes: Option<Summary>,
     /// Contenders that dominate this one.
     pub dominated_by: Vec<String>,
 }
@@ -171,6 +173,7 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
         speed: within("none", &|run, plain| ratio(wall_s(plain)?, wall_s(run)?)),
         wall_s: plain(&wall_s),
         cpu_s: plain(&|run| run.background.as_ref()?.cpu_s),
+        peak_bytes: plain(&|run| Some(run.background.as_ref()?.peak_bytes as f64)),
         dominated_by: Vec::new(),
     }
 }

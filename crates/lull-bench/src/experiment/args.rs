@@ -17,7 +17,7 @@ pub enum Group {
     Slow,
     /// tar of a large tree, cold cache, in the background.
     Sequential,
-    /// No foreground: tar, sha256sum, a compile and the start-up, with and without lull.
+    /// No foreground: tar, sha256sum, a compile, cached reads and the start-up, with and without lull.
     Quiet,
 }
 
@@ -41,6 +41,12 @@ pub struct DiskArgs {
     /// A further lull contender with these flags of `lull run`, e.g. "--interval 5ms --depth 1"; may be repeated.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub lull_flags: Vec<String>,
+    /// Further lull contenders, one for each pair of these preemption intervals and the --depths: the frontier.
+    #[arg(long, value_name = "TIME", value_delimiter = ',')]
+    pub intervals: Vec<String>,
+    /// Bounds on background requests in service for --intervals.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values = ["auto"])]
+    pub depths: Vec<String>,
     /// Another lull program whose `run` is measured instead of this one's.
     #[arg(long, value_name = "FILE")]
     pub lull: Option<PathBuf>,
@@ -87,11 +93,17 @@ impl DiskArgs {
             .lull_flags
             .iter()
             .map(|flags| Contender::Lull(flags.split_whitespace().map(str::to_owned).collect()));
+        let frontier = self.intervals.iter().flat_map(|interval| {
+            self.depths.iter().map(move |depth| {
+                Contender::Lull(["--interval", interval, "--depth", depth].map(str::to_owned).to_vec())
+            })
+        });
         let mut all = Vec::new();
         for contender in [Contender::Alone, Contender::Solo]
             .into_iter()
             .chain(self.contenders.iter().cloned())
             .chain(extra)
+            .chain(frontier)
         {
             if !all.contains(&contender) {
                 all.push(contender);

@@ -3,7 +3,8 @@
 //! Each job runs to its end, without and with lull; the wall-clock time from start to exit is compared. Caches are made
 //! cold before tar and sha256sum; the compile starts from `make clean` with warm caches. The checksums that sha256sum
 //! prints must be the same under every contender. The start-up case runs `true` many times in one run: its
-//! wall-clock time is that of one, the median.
+//! wall-clock time is that of one, the median. The cached-reads case makes [`CALLS`] reads that all hit the page cache: the
+//! difference of two runs, divided by their number, is what a gate costs per call.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hasher};
@@ -23,6 +24,8 @@ use crate::record::Background;
 use crate::stats::Summary;
 use crate::{Error, clock};
 
+/// Reads of the cached-reads case.
+pub const CALLS: u64 = 200_000;
 /// How often the start-up is measured in one run.
 const STARTS: u32 = 20;
 /// A tree counts as cold when less than this share of it is cached.
@@ -37,6 +40,8 @@ pub enum Quiet {
     Checksum(Tree),
     /// `make -j` of a C project in this directory.
     Compile(PathBuf),
+    /// [`CALLS`] reads of 4 KiB from this small file, all from the page cache.
+    Cached(PathBuf),
     /// `true`: nothing but starting and ending.
     Start,
 }
@@ -61,11 +66,12 @@ impl Quiet {
             Self::Tar(_) => "quiet-tar",
             Self::Checksum(_) => "quiet-sha256sum",
             Self::Compile(_) => "quiet-compile",
+            Self::Cached(_) => "quiet-cached",
             Self::Start => "quiet-start",
         }
     }
 
-    fn argv(&self) -> Vec<OsString> {
+    fn argv(&self, program: &Program) -> Vec<OsString> {
         match self {
             Self::Tar(tree) => tar_argv(&tree.root),
             Self::Checksum(tree) => {
@@ -79,6 +85,13 @@ impl Quiet {
                 let mut argv: Vec<OsString> = ["make", "-s", "-C"].map(OsString::from).to_vec();
                 argv.extend([directory.clone().into_os_string(), format!("-j{jobs}").into()]);
                 argv
+            }
+            Self::Cached(file) => {
+                let calls = CALLS.to_string();
+                let mut args: Vec<OsString> =
+                    ["disk-random", "--buffered", "--json", "--requests"].map(OsString::from).to_vec();
+                args.extend([calls.into(), "--file".into(), file.clone().into_os_string()]);
+                program.load_argv(args)
             }
             Self::Start => vec!["true".into()],
         }
@@ -95,9 +108,17 @@ impl Quiet {
                 }
             }
             Self::Compile(directory) => clean(directory)?,
+            Self::Cached(file) => {
+                // Reading it once puts all of it into the page cache.
+                let length = std::fs::read(file).at("read", file)?.len() as u64;
+                let cached = corpus::resident(file)?.0;
+                if cached < length {
+                    faults.push(format!("only {cached} of {length} bytes are in the page cache"));
+                }
+            }
             Self::Start => {}
         }
-        let argv = contender.wrap(self.argv(), program);
+        let argv = contender.wrap(self.argv(program), program);
         let times = if matches!(self, Self::Start) { STARTS } else { 1 };
         let mut walls = Vec::new();
         let (mut digest, mut background, mut command) = (None, Background::default(), String::new());
@@ -114,7 +135,12 @@ impl Quiet {
             }
             digest = keep.then_some(hash);
             background = Background {
-                bytes: if let Self::Checksum(tree) = self { tree.bytes().0 } else { bytes },
+                bytes: match self {
+                    Self::Tar(_) => bytes,
+                    Self::Checksum(tree) => tree.bytes().0,
+                    Self::Cached(_) => CALLS * 4096,
+                    Self::Compile(_) | Self::Start => 0,
+                },
                 cpu_s: Some(exit.cpu.as_secs_f64()),
                 peak_bytes: exit.peak_bytes.max(background.peak_bytes),
                 ..background

@@ -37,6 +37,10 @@ fn references_are_always_there_and_flags_make_contenders() {
     let names: Vec<String> = cli.disk.contenders().iter().map(Contender::name).collect();
     assert_eq!(names, ["alone", "solo", "lull", "lull --depth 1"]);
     assert_eq!(cli.disk.intensities, [10, 25, 50, 75, 100]);
+    let cli = Cli::parse_from(["x", "--contenders", "none", "--intervals", "none,5ms", "--depths", "1,4"]);
+    let names: Vec<String> = cli.disk.contenders().iter().skip(3).map(Contender::name).collect();
+    assert_eq!(names[0], "lull --interval none --depth 1");
+    assert_eq!((names.len(), names[3].as_str()), (4, "lull --interval 5ms --depth 4"));
     assert!(Cli::try_parse_from(["x", "--contenders", "magic"]).is_err());
     assert!(Cli::try_parse_from(["x", "--rounds", "0"]).is_err());
 }

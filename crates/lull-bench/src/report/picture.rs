@@ -115,11 +115,12 @@ fn paint_bars(area: &Area<'_>, panel: &Panel) -> Drawn {
     Ok(())
 }
 
-/// Long names of lull variants are cut at the end.
+/// Names of lull variants without what they share, and cut at the end when still long.
 fn short(name: &str) -> String {
     const MOST: usize = 18;
+    let name = name.replace("lull --interval ", "P ").replace(" --depth ", ", depth ").replace("lull --", "");
     if name.chars().count() <= MOST {
-        name.to_owned()
+        name
     } else {
         name.chars().take(MOST - 1).chain(['…']).collect()
     }

@@ -5,12 +5,15 @@
 //! | `parallel`, `sequential` | ≥ 98% of alone | ≤ 1.10 × alone | ≥ 50% of solo |
 //! | `libaio` | ≥ 98% | ≤ 1.10 × | ≥ 1.25 × that of bfq |
 //! | `slow-N` | ≥ 95% | – | at N = 10: ≥ 70% of the idle time |
-//! | `quiet-start` | – | – | at most 50 ms more than without |
+//! | `quiet-start` | – | – | at most 50 ms more than without; at most 20 MiB |
+//! | `quiet-cached` | – | – | at most 5 µs more per call than without |
 //! | other `quiet-…` | – | – | ≥ 95% of the speed without |
 
 use serde::{Deserialize, Serialize};
 
 use super::Row;
+use crate::experiment::quiet::CALLS;
+use crate::units::Bytes;
 
 /// One aim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +35,11 @@ impl Target {
         let met = got.is_some_and(|got| if at_most { got <= wanted } else { got >= wanted });
         Self { what: what.to_owned(), wanted, at_most, got, met }
     }
+}
+
+/// How much longer the one took, in seconds.
+fn more_s(row: &Row, reference: Option<&Row>) -> Option<f64> {
+    Some(row.wall_s?.median - reference?.wall_s?.median)
 }
 
 /// The aims of `case`, judged by its rows; none without a row of `lull`.
@@ -59,9 +67,15 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
         ],
         _ if case.starts_with("slow-") => vec![at_least("foreground / alone", 0.95, lull.foreground)],
         "quiet-start" => {
-            let more =
-                row_of("none").and_then(|none| Some((lull.wall_s?.median - none.wall_s?.median) * 1e3));
-            vec![Target::new("start-up in ms", 50.0, true, more)]
+            let memory = lull.peak_bytes.map(|bytes| bytes.median / Bytes::MIB as f64);
+            vec![
+                Target::new("start-up in ms", 50.0, true, more_s(lull, row_of("none")).map(|s| s * 1e3)),
+                Target::new("memory in MiB", 20.0, true, memory),
+            ]
+        }
+        "quiet-cached" => {
+            let per_call = more_s(lull, row_of("none")).map(|s| s * 1e6 / CALLS as f64);
+            vec![Target::new("cost per gated call in us", 5.0, true, per_call)]
         }
         _ if case.starts_with("quiet-") => vec![at_least("speed / without", 0.95, lull.speed)],
         _ => Vec::new(),

@@ -111,6 +111,19 @@ fn measurements_appended_to_one_file_keep_their_rounds_apart() {
     assert_eq!(row_of(&study.cases[0], "lull").foreground.unwrap().count, 2);
 }
 
+#[test]
+fn what_a_gated_call_costs_is_the_difference_over_the_calls() {
+    let timed = |contender: &str, wall: f64| {
+        let mut run = run(contender, 1, 0, 0, 1);
+        run.case = "quiet-cached".to_owned();
+        run.background = Some(Background { bytes: 1, wall_s: Some(wall), ..Background::default() });
+        Record::Run(run)
+    };
+    let case = Study::of(&[timed("none", 0.1), timed("lull", 0.9)]).cases.remove(0);
+    let target = &case.targets[0];
+    assert!((target.got.unwrap() - 4.0).abs() < 1e-9 && target.met, "{target:?}");
+}
+
 proptest! {
     #[test]
     fn no_two_contenders_dominate_each_other(

@@ -27,12 +27,13 @@
 mod choice;
 mod depth;
 mod frontier;
+mod tail;
 mod window;
 
 pub use choice::{ControlSetting, DepthChoice, IntervalChoice, ParseDepthError, ParseIntervalError};
 
 use crate::histogram::Histogram;
-use crate::setting::{Opening, Setting};
+use crate::setting::{Foreground, Opening, Setting};
 use crate::share::{Loss, Share};
 use crate::time::{Interval, Nanos};
 use depth::{Evidence, Search};
@@ -116,6 +117,8 @@ const START_FAST: Nanos = Nanos::from_micros(200);
 const SLOW_NS: f64 = 1e6;
 /// The foreground counts as gone at the earliest after this time.
 const GONE: Nanos = Nanos::from_millis(20);
+/// A foreground not seen for this long from the beginning is not there.
+const UNSEEN: Nanos = Nanos::from_secs(1);
 
 impl Control {
     /// Nothing is known yet.
@@ -170,8 +173,11 @@ impl Control {
 
     /// The bound when the foreground's last request ended at `last_foreground_end` (zero: none was ever seen).
     pub fn depth_when_quiet(&self, now: Nanos, last_foreground_end: Nanos) -> u32 {
-        let away = (last_foreground_end > Nanos::ZERO).then(|| now.since(last_foreground_end));
-        self.setting.opening.depth(self.setting.depth, away)
+        let foreground = match last_foreground_end {
+            Nanos::ZERO => Foreground::Unseen(Nanos::MAX),
+            end => Foreground::Away(now.since(end)),
+        };
+        self.setting.opening.depth(self.setting.depth, foreground)
     }
 
     /// Adds what happened since the last call to the window.
@@ -180,6 +186,7 @@ impl Control {
         let gaps = new_of(&telemetry.gaps, &before.gaps);
         let loaded = new_of(&telemetry.loaded, &before.loaded);
         let arrived = telemetry.foreground_started.saturating_sub(before.foreground_started);
+        let background = telemetry.background_started.saturating_sub(before.background_started);
         let exposed = match self.setting.interval {
             Interval::Finite(length) => above(&gaps, length),
             Interval::Infinite => 0,
@@ -191,7 +198,7 @@ impl Control {
         let counts = Counts {
             quiet: new_of(&telemetry.quiet, &before.quiet),
             met: loaded.count(),
-            served: service.count(),
+            served: if arrived > 0 { background } else { 0 },
             served_in: if arrived > 0 { active } else { Nanos::ZERO },
             loaded,
             gaps,
@@ -255,7 +262,7 @@ impl Control {
             loss: cost.loss(met),
             error,
             free: self.aim.free.fraction(),
-            tail_suffers: tail_suffers(&counts.quiet, &counts.loaded),
+            tail: tail::judge(&counts.quiet, &counts.loaded),
             services: counts.service.count(),
             service,
             in_use: in_service > 0.5 * idle.min(1.0) * f64::from(self.search.depth()),
@@ -285,8 +292,8 @@ impl Control {
             budget: self.aim.budget.fraction() * SPENT,
             work_floor: self.aim.work_floor.fraction(),
         };
-        let hull = frontier::hull(&counts.gaps, cost);
-        let Some(Mix { low, high, share }) = frontier::choose(&hull, &target) else {
+        let points = frontier::candidates(&counts.gaps, cost);
+        let Some(Mix { low, high, share }) = frontier::choose(&points, &target) else {
             return self.setting.interval;
         };
         self.epoch.owed += share;
@@ -317,27 +324,18 @@ impl Control {
             service.unwrap_or(if telemetry.rotational { START_SLOW.0 as f64 } else { START_FAST.0 as f64 });
         let usual = counts.gaps.mean().unwrap_or(GONE).times(4);
         let longest = counts.gaps.quantile(0.995).unwrap_or(GONE);
-        Opening { drain_share: Share::percent(5), service: nanos(service), after: usual.max(longest) }
+        Opening {
+            drain_share: Share::percent(5),
+            service: nanos(service),
+            after: usual.max(longest),
+            unseen: UNSEEN,
+        }
     }
 }
 
 /// What `now` counts beyond `before`; all of it if the sensor has restarted.
 fn new_of(now: &Histogram, before: &Histogram) -> Histogram {
     if now.count() < before.count() { now.clone() } else { now.since(before) }
-}
-
-/// Whether requests slower than the 99th percentile of quiet ones are clearly more frequent than one in a hundred:
-/// by half, and by more than three standard errors of the count.
-fn tail_suffers(quiet: &Histogram, loaded: &Histogram) -> bool {
-    let (quiets, loadeds) = (quiet.count(), loaded.count());
-    if quiets < 100 || loadeds < 100 {
-        return false;
-    }
-    let Some(limit) = quiet.quantile(0.99) else { return false };
-    let usual = (above(quiet, limit) as f64 + 1.0) / quiets as f64;
-    let expected = usual * (quiets + loadeds) as f64;
-    let slow = (above(quiet, limit) + above(loaded, limit)) as f64;
-    slow > 1.5 * expected && slow > expected + 3.0 * expected.sqrt()
 }
 
 #[expect(

@@ -16,9 +16,11 @@
 //! | [`setting`] | the parameters of one resource at one moment |
 //! | [`resource`] | one resource: machine, waiting background requests, bound on those in service |
 //! | [`control`] | interval and bound found automatically, from what background costs |
+//! | [`ahead`] | reading ahead for the job in pieces that fit the gaps |
 //! | [`hold`] | when to freeze the whole job, for what the request gate cannot see |
 #![forbid(unsafe_code)]
 
+pub mod ahead;
 pub mod control;
 pub mod derive;
 pub mod histogram;
@@ -30,6 +32,7 @@ pub mod share;
 pub mod time;
 pub mod view;
 
+pub use ahead::{Ahead, Piece};
 pub use control::{
     Control, ControlSetting, DepthChoice, Estimate, IntervalChoice, ParseDepthError, ParseIntervalError,
     Telemetry,
@@ -41,7 +44,7 @@ pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
 };
 pub use resource::{Input, Resource, Ticket, Wake};
-pub use setting::{Opening, Setting};
+pub use setting::{Foreground, Opening, Setting};
 pub use share::{Loss, Share};
 pub use time::{Interval, Nanos};
 pub use view::{ClassView, Observation};

@@ -43,7 +43,7 @@ use std::collections::VecDeque;
 
 use crate::derive::{foreground_from, runs};
 use crate::machine::{AfterBackground, AfterEmpty, Counters, Event, State, transition};
-use crate::setting::Setting;
+use crate::setting::{Foreground, Setting};
 use crate::time::{Interval, Nanos};
 use crate::view::Observation;
 use grants::Grants;
@@ -99,6 +99,8 @@ pub struct Resource {
     counters: Counters,
     /// The state in which the next event is counted.
     state: State,
+    /// The time of the first step.
+    began: Option<Nanos>,
     /// The time of the latest step.
     now: Nanos,
 }
@@ -115,6 +117,7 @@ impl Resource {
             emptied_from: Nanos::ZERO,
             counters: Counters::default(),
             state: State::Idle,
+            began: None,
             now: Nanos::ZERO,
         }
     }
@@ -205,11 +208,12 @@ impl Resource {
 
     /// The bound in force at `now`: it opens when the foreground has gone.
     pub fn depth(&self, now: Nanos) -> u32 {
-        let foreground = &self.track.view().foreground;
-        let away = (foreground.in_service > 0)
-            .then_some(Nanos::ZERO)
-            .or_else(|| self.track.foreground_latest().map(|latest| now.since(latest)));
-        self.setting.opening.depth(self.setting.depth, away)
+        let foreground = match self.track.foreground_latest() {
+            _ if self.track.view().foreground.in_service > 0 => Foreground::Present,
+            Some(latest) => Foreground::Away(now.since(latest)),
+            None => Foreground::Unseen(self.began.map_or(Nanos::ZERO, |began| now.since(began))),
+        };
+        self.setting.opening.depth(self.setting.depth, foreground)
     }
 
     /// How many background requests may start at `now`.
@@ -275,7 +279,9 @@ impl Resource {
 
     /// A clock that stepped back takes everything remembered with it.
     fn rewind(&mut self, now: Nanos) {
+        let began = self.began.get_or_insert(now);
         if now < self.now {
+            *began = now.min(*began);
             self.track.rewind(now);
             self.grants.rewind(now);
             self.queued_from = self.queued_from.min(now);

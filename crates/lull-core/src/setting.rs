@@ -45,8 +45,9 @@ impl Default for Setting {
 ///
 /// A foreground request that comes back waits until what is in service has drained. That wait may be a small share
 /// of the time it stayed away: `requests × service ≤ drain_share × time away`. Up to `after`, the gaps are those of
-/// a foreground at work, for which the bound was measured, and it stays. A foreground that was never seen leaves
-/// no bound.
+/// a foreground at work, for which the bound was measured, and it stays. A bound of more than a thousand is none.
+///
+/// A foreground that was never seen counts as away since the beginning, and after `unseen` leaves no bound.
 ///
 /// ```text
 ///  bound
@@ -65,26 +66,42 @@ pub struct Opening {
     pub service: Nanos,
     /// Time away from which the bound opens.
     pub after: Nanos,
+    /// Time without any foreground from which there is no bound.
+    pub unseen: Nanos,
 }
 
 impl Opening {
     /// The bound is fixed.
-    pub const NEVER: Self = Self { drain_share: Share::ZERO, service: Nanos::ZERO, after: Nanos::ZERO };
+    pub const NEVER: Self =
+        Self { drain_share: Share::ZERO, service: Nanos::ZERO, after: Nanos::ZERO, unseen: Nanos::ZERO };
 
-    /// The bound, `depth` while the foreground is at work, when it has been away for `away` (`None`: never seen).
-    pub fn depth(&self, depth: u32, away: Option<Nanos>) -> u32 {
+    /// The bound, which is `depth` while the foreground is at work.
+    pub fn depth(&self, depth: u32, foreground: Foreground) -> u32 {
         let depth = depth.max(1);
-        if self.drain_share == Share::ZERO {
-            return depth;
+        match foreground {
+            _ if self.drain_share == Share::ZERO => depth,
+            Foreground::Present => depth,
+            Foreground::Away(span) if span < self.after => depth,
+            Foreground::Unseen(span) if span >= self.unseen => u32::MAX,
+            Foreground::Away(span) | Foreground::Unseen(span) => {
+                match self.drain_share.of(span).0 / self.service.0.max(1_000) {
+                    opened if opened > 1_000 => u32::MAX,
+                    opened => depth.max(u32::try_from(opened).unwrap_or(u32::MAX)),
+                }
+            }
         }
-        let Some(away) = away else { return u32::MAX };
-        if away < self.after {
-            return depth;
-        }
-        let drain = self.drain_share.of(away);
-        let opened = drain.0 / self.service.0.max(1_000);
-        depth.max(u32::try_from(opened).unwrap_or(u32::MAX))
     }
+}
+
+/// Where the foreground is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreground {
+    /// In service.
+    Present,
+    /// Gone for this long.
+    Away(Nanos),
+    /// Not seen since the beginning, this long ago.
+    Unseen(Nanos),
 }
 
 #[cfg(test)]

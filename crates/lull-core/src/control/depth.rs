@@ -18,6 +18,7 @@
 //! *Gain*: by Little's law `depth` requests of latency `S` are `depth / S` per second. Where one more gains less
 //! than a quarter of the ideal, the device has no room for it, and more waiting for nothing is not worth any risk.
 
+use super::tail::Tail;
 use crate::time::Nanos;
 
 const BACK_OFF: Nanos = Nanos::from_secs(4);
@@ -36,8 +37,8 @@ pub(super) struct Evidence {
     pub(super) error: f64,
     /// Foreground loss that nobody minds.
     pub(super) free: f64,
-    /// Whether slow foreground requests became more frequent.
-    pub(super) tail_suffers: bool,
+    /// Whether slow foreground requests became slower.
+    pub(super) tail: Tail,
     /// Background services counted, and their mean length in nanoseconds.
     pub(super) services: u64,
     pub(super) service: f64,
@@ -73,7 +74,7 @@ impl Search {
 
     /// Judges the present bound; true if it changed and evidence must be gathered anew.
     pub(super) fn judge(&mut self, now: Nanos, evidence: &Evidence) -> bool {
-        let harmed = evidence.loss - evidence.error > evidence.free || evidence.tail_suffers;
+        let harmed = evidence.loss - 2.0 * evidence.error > evidence.free || evidence.tail == Tail::Suffers;
         if self.depth > 1 && evidence.loaded >= ENOUGH / 4 && harmed {
             self.bar(now);
             self.depth /= 2;
@@ -95,8 +96,9 @@ impl Search {
         }
         let barred =
             self.ceiling.is_some_and(|ceiling| self.depth + 1 >= ceiling.depth && now < ceiling.until);
-        let unharmed =
-            evidence.loss <= evidence.free / 2.0 && evidence.loss + evidence.error <= evidence.free;
+        let unharmed = evidence.loss <= evidence.free / 2.0
+            && evidence.loss + evidence.error <= evidence.free
+            && evidence.tail == Tail::Fine;
         if unharmed && evidence.in_use && !barred && self.depth < MOST {
             self.rate_below = Some(rate);
             self.depth += 1;
@@ -105,9 +107,14 @@ impl Search {
         false
     }
 
-    /// Nothing above what is left now is tried before the back-off is over.
+    /// The present bound is not tried again before the back-off is over. Only a ceiling that was tried again and
+    /// failed again doubles it: neither several halvings in a row nor a higher ceiling do.
     fn bar(&mut self, now: Nanos) {
-        let back_off = self.ceiling.map_or(BACK_OFF, |ceiling| ceiling.back_off.times(2).min(BACK_OFF_MOST));
+        let back_off = match self.ceiling {
+            Some(ceiling) if now < ceiling.until => ceiling.back_off,
+            Some(ceiling) if self.depth <= ceiling.depth => ceiling.back_off.times(2).min(BACK_OFF_MOST),
+            _ => BACK_OFF,
+        };
         self.ceiling = Some(Ceiling { depth: self.depth, until: now.plus(back_off), back_off });
     }
 }

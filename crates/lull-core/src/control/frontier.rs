@@ -71,10 +71,10 @@ impl Cost {
     }
 }
 
-/// The upper hull, from the longest interval (no loss, no work) to the shortest.
-pub(super) fn hull(gaps: &Histogram, cost: &Cost) -> Vec<Point> {
+/// All candidates, from the longest interval (no loss, no work) to the shortest.
+pub(super) fn candidates(gaps: &Histogram, cost: &Cost) -> Vec<Point> {
     let idle = (gaps.sum_ns as f64).max(1.0);
-    let mut hull: Vec<Point> = Vec::new();
+    let mut points = Vec::new();
     let (mut longer, mut longer_sum) = (0.0, 0.0);
     for index in (0..BUCKETS).rev() {
         let count = gaps.buckets[index] as f64;
@@ -82,12 +82,12 @@ pub(super) fn hull(gaps: &Histogram, cost: &Cost) -> Vec<Point> {
             continue;
         }
         let upper = lower_bound(index + 1);
-        push(&mut hull, point(upper, longer, longer_sum, idle, cost));
+        points.extend(point(upper, longer, longer_sum, idle, cost));
         longer += count;
         longer_sum += count * ((lower_bound(index).0 + upper.0) as f64 / 2.0);
     }
-    push(&mut hull, point(Nanos::ZERO, longer, longer_sum, idle, cost));
-    hull
+    points.extend(point(Nanos::ZERO, longer, longer_sum, idle, cost));
+    points
 }
 
 /// The point of `interval`, when `longer` gaps of `longer_sum` in all exceed it.
@@ -98,8 +98,19 @@ fn point(interval: Nanos, longer: f64, longer_sum: f64, idle: f64, cost: &Cost) 
     (gained * 4.0 >= paid).then(|| Point { interval, loss: cost.loss(met), work: (gained / idle).min(1.0) })
 }
 
-fn push(hull: &mut Vec<Point>, next: Option<Point>) {
-    let Some(next) = next else { return };
+/// Those that no mix of two others beats.
+fn hull(points: &[Point]) -> Vec<Point> {
+    let mut hull = Vec::new();
+    for point in points {
+        push(&mut hull, *point);
+    }
+    hull
+}
+
+fn push(hull: &mut Vec<Point>, next: Point) {
+    if hull.last().is_some_and(|last| next.loss >= last.loss && next.work <= last.work) {
+        return;
+    }
     while let Some(last) = hull.last() {
         let below = match hull.len().checked_sub(2).map(|index| hull[index]) {
             _ if last.loss >= next.loss => last.work <= next.work,
@@ -117,8 +128,21 @@ fn push(hull: &mut Vec<Point>, next: Option<Point>) {
     hull.push(next);
 }
 
-/// Where on the hull to be: all that is free if that is work enough; else as much as work needs, within the budget.
-pub(super) fn choose(hull: &[Point], target: &Target) -> Option<Mix> {
+/// What to do: all that is free if that is work enough; else as much as work needs, within the budget. One interval
+/// rather than two to alternate between, where it does nearly as well.
+pub(super) fn choose(points: &[Point], target: &Target) -> Option<Mix> {
+    let hull = hull(points);
+    let mix = best(&hull, target)?;
+    let (loss, work) = (loss(&hull, &mix), work(&hull, &mix));
+    let least = (work - NEARLY).max(0.75 * work);
+    let single = points.iter().rev().find(|point| point.loss <= loss * (1.0 + NEARLY) && point.work >= least);
+    Some(single.map_or(mix, |point| Mix { low: point.interval, high: point.interval, share: 1.0 }))
+}
+
+/// Work given up, and loss accepted, for not having to alternate.
+const NEARLY: f64 = 0.06;
+
+fn best(hull: &[Point], target: &Target) -> Option<Mix> {
     let (first, last) = (hull.first()?, hull.last()?);
     let free = at_loss(hull, target.free);
     if work(hull, &free) >= target.work_floor {
@@ -146,7 +170,15 @@ fn at_loss(hull: &[Point], loss: f64) -> Mix {
 }
 
 fn work(hull: &[Point], mix: &Mix) -> f64 {
-    let of = |interval| hull.iter().find(|point| point.interval == interval).map_or(0.0, |point| point.work);
+    mean(hull, mix, |point| point.work)
+}
+
+fn loss(hull: &[Point], mix: &Mix) -> f64 {
+    mean(hull, mix, |point| point.loss)
+}
+
+fn mean(hull: &[Point], mix: &Mix, value: impl Fn(&Point) -> f64) -> f64 {
+    let of = |interval| hull.iter().find(|point| point.interval == interval).map_or(0.0, &value);
     mix.share * of(mix.low) + (1.0 - mix.share) * of(mix.high)
 }
 

@@ -199,9 +199,11 @@ fn the_variants_differ_only_in_what_follows_background() {
 
 #[test]
 fn the_bound_opens_only_when_the_foreground_has_gone() {
-    let opening = Opening { drain_share: Share::percent(5), service: ms(1), after: ms(50) };
+    let opening = Opening { drain_share: Share::percent(5), service: ms(1), after: ms(50), unseen: ms(20) };
     let mut bench = Bench::with(Setting { opening, ..Setting::default() });
-    assert_eq!(bench.resource.depth(ms(1)), u32::MAX, "no foreground was ever seen");
+    bench.tick(1);
+    assert_eq!(bench.resource.depth(ms(20)), 1);
+    assert_eq!(bench.resource.depth(ms(21)), u32::MAX, "no foreground was seen for long enough");
     bench.foreground(100, 105);
     assert_eq!(bench.arrive(110, 1), [1]);
     bench.begin(110, true);

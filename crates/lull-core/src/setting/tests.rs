@@ -4,26 +4,31 @@ const OPENING: Opening = Opening {
     drain_share: Share::percent(5),
     service: Nanos::from_micros(100),
     after: Nanos::from_millis(10),
+    unseen: Nanos::from_millis(100),
 };
 
 #[test]
 fn the_bound_opens_with_the_time_the_foreground_stays_away() {
-    let bound = |away| OPENING.depth(3, Some(away));
+    let bound = |away| OPENING.depth(3, Foreground::Away(away));
+    assert_eq!(OPENING.depth(3, Foreground::Present), 3);
     assert_eq!(bound(Nanos::ZERO), 3);
     assert_eq!(bound(Nanos(9_999_999)), 3, "gaps of a foreground at work keep the bound");
     assert_eq!(bound(Nanos::from_millis(10)), 5, "5% of 10 ms drains five requests");
-    assert_eq!(bound(Nanos::from_secs(1)), 500);
+    assert_eq!(bound(Nanos::from_secs(2)), 1_000);
+    assert_eq!(bound(Nanos::from_secs(3)), u32::MAX, "no bound any more");
     assert_eq!(bound(Nanos::MAX), u32::MAX);
 }
 
 #[test]
-fn a_foreground_never_seen_leaves_no_bound() {
-    assert_eq!(OPENING.depth(1, None), u32::MAX);
+fn a_foreground_never_seen_leaves_no_bound_after_a_moment() {
+    let bound = |span| OPENING.depth(1, Foreground::Unseen(Nanos::from_millis(span)));
+    assert_eq!((bound(0), bound(4), bound(99), bound(100)), (1, 2, 49, u32::MAX));
 }
 
 #[test]
 fn a_fixed_bound_never_opens_and_is_at_least_one() {
-    assert_eq!(Opening::NEVER.depth(4, None), 4);
-    assert_eq!(Opening::NEVER.depth(4, Some(Nanos::MAX)), 4);
-    assert_eq!(Opening::NEVER.depth(0, Some(Nanos::ZERO)), 1);
+    for foreground in [Foreground::Present, Foreground::Away(Nanos::MAX), Foreground::Unseen(Nanos::MAX)] {
+        assert_eq!(Opening::NEVER.depth(4, foreground), 4);
+        assert_eq!(Opening::NEVER.depth(0, foreground), 1);
+    }
 }

@@ -2,9 +2,7 @@
 //! sees only some readings agree on the state, at the reading and ever after, and on what starts. And both agree with
 //! `derive_state`, which has no memory at all, given the backlog that it assumes.
 
-mod common;
-
-use common::{DeviceEvent, apply, moments, possible};
+use crate::history::{DeviceEvent, apply, moments, possible};
 use lull_core::{
     AfterBackground, Input, Interval, Nanos, Observation, Resource, Setting, StartRule, Ticket, Variant,
     derive_state,
@@ -73,13 +71,16 @@ proptest! {
     }
 
     #[test]
-    fn with_a_backlog_the_derived_state_is_that_of_the_variants_that_pause(setting in setting(), events in fine()) {
+    fn with_a_backlog_the_derived_state_is_that_of_the_variants_that_pause(
+        setting in setting(),
+        events in prop::collection::vec((0..6_u64, any::<bool>(), any::<bool>(), any::<bool>()), 1..30),
+    ) {
         let pausing = Variant { on_background: AfterBackground::Interval, ..setting.variant };
         let setting = Setting { variant: pausing, settle: Nanos(1), ..setting };
         let mut sensor = Observation::default();
         let mut resource = Resource::new(setting);
         let mut now = Nanos(1_000);
-        for ticket in 0..300 {
+        for ticket in 0..100 {
             step(&mut resource, now, Input::Arrive(Ticket(ticket)));
         }
         for (pause, background, start, skipped) in events {

@@ -2,12 +2,10 @@
 //! event by event, with sets instead of counts. Both must agree on what starts when, on the state at each moment
 //! and on what to wait for. The invariants are checked at each step (debug builds do so by themselves).
 
-mod common;
-
-use common::{DeviceEvent, apply, moments, possible};
+use crate::history::{DeviceEvent, apply, moments, possible};
 use lull_core::{
-    AfterBackground, AfterEmpty, Input, Interval, Nanos, Observation, Opening, Resource, Setting, Share,
-    StartRule, State, Ticket, Variant, Wake,
+    AfterBackground, AfterEmpty, Foreground, Input, Interval, Nanos, Observation, Opening, Resource, Setting,
+    Share, StartRule, State, Ticket, Variant, Wake,
 };
 use proptest::prelude::*;
 
@@ -31,6 +29,7 @@ struct Model {
 #[derive(Clone, Debug)]
 struct Replay {
     setting: Setting,
+    began: Option<Nanos>,
     now: Nanos,
     foreground: u32,
     background: u32,
@@ -138,12 +137,12 @@ impl Replay {
     }
 
     fn bound(&self) -> u32 {
-        let away = if self.foreground > 0 {
-            Some(Nanos::ZERO)
-        } else {
-            self.foreground_start.max(self.foreground_end).map(|latest| self.now.since(latest))
+        let foreground = match self.foreground_start.max(self.foreground_end) {
+            _ if self.foreground > 0 => Foreground::Present,
+            Some(latest) => Foreground::Away(self.now.since(latest)),
+            None => Foreground::Unseen(self.now.since(self.began.unwrap_or(self.now))),
         };
-        self.setting.opening.depth(self.setting.depth, away)
+        self.setting.opening.depth(self.setting.depth, foreground)
     }
 
     fn may_start(&self) -> bool {
@@ -190,6 +189,7 @@ impl Model {
     fn replay(&self, now: Nanos) -> Replay {
         let mut replay = Replay {
             setting: self.first,
+            began: self.log.first().map(|(at, _)| *at),
             now: Nanos::ZERO,
             foreground: 0,
             background: 0,
@@ -226,10 +226,11 @@ fn setting() -> impl Strategy<Value = Setting> {
     let depth = prop_oneof![1..4_u32, Just(u32::MAX)];
     let opening = prop_oneof![
         Just(Opening::NEVER),
-        (0..20_u64).prop_map(|after| Opening {
+        (0..20_u64, 0..60_u64).prop_map(|(after, unseen)| Opening {
             drain_share: Share::ALL,
             service: Nanos::ZERO,
             after: Nanos(after),
+            unseen: Nanos(unseen),
         }),
     ];
     let variant = prop::sample::select(&Variant::ALL[..]);

@@ -1,0 +1,166 @@
+//! Automatic control on the virtual clock: what the foreground keeps and what the background gets.
+//!
+//! The foreground's throughput is compared with that of the same foreground alone, which thinks the same thoughts;
+//! the background's with the foreground's idle time, or with background alone.
+
+use lull_core::{ControlSetting, DepthChoice, Interval, IntervalChoice, Nanos, Setting};
+
+use crate::device::{Outcome, Policy, Scene, Think, run};
+
+const SECOND: Nanos = Nanos::from_secs(1);
+/// What control finds out first is not counted.
+const WARM_UP: Nanos = Nanos::from_secs(4);
+
+/// One request at a time, 20 ms each: the paper's disk.
+fn serial(think: Think, threads: usize) -> Scene {
+    Scene {
+        slots: 1,
+        foreground_service: Nanos::from_millis(20),
+        background_service: Nanos::from_millis(20),
+        jitter: 0.1,
+        drag: 0.0,
+        think,
+        threads,
+    }
+}
+
+/// Sixteen at once: 4 KiB in 35 us beside 64 KiB in 80 us.
+fn parallel(think: Think, threads: usize) -> Scene {
+    Scene {
+        slots: 16,
+        foreground_service: Nanos::from_micros(35),
+        background_service: Nanos::from_micros(80),
+        jitter: 0.3,
+        drag: 0.01,
+        think,
+        threads,
+    }
+}
+
+fn auto() -> Policy {
+    Policy::Auto(ControlSetting::default())
+}
+
+fn unbounded() -> Policy {
+    Policy::Fixed(Setting { depth: u32::MAX, ..Setting::default() })
+}
+
+/// Foreground throughput relative to alone, the outcome, and background as a share of the foreground's idle time.
+fn on_serial(think: Think, policy: Policy, seed: u64) -> (f64, Outcome, f64) {
+    let scene = serial(think, 4);
+    let length = SECOND.times(80);
+    let alone = run(scene, Policy::Alone, seed, WARM_UP, length);
+    let outcome = run(scene, policy, seed, WARM_UP, length);
+    let idle = 1.0 - alone.foreground_rate() * scene.foreground_service.as_secs_f64();
+    let share = outcome.background_rate() * scene.background_service.as_secs_f64() / idle;
+    (outcome.foreground_rate() / alone.foreground_rate(), outcome, share)
+}
+
+/// Think times at which the disk is busy for 10, 25, 50 and 75% of the time.
+const INTENSITIES: [(u32, Nanos); 4] = [
+    (10, Nanos::from_millis(180)),
+    (25, Nanos::from_millis(60)),
+    (50, Nanos::from_millis(20)),
+    (75, Nanos::from_micros(6_667)),
+];
+
+#[test]
+fn on_a_slow_disk_the_foreground_keeps_its_throughput_and_background_gets_the_rest() {
+    let mut background_at_ten = 0.0;
+    for (intensity, think) in INTENSITIES {
+        for (kind, think) in [("random", Think::Exponential(think)), ("fixed", Think::Fixed(think))] {
+            let (foreground, outcome, background) = on_serial(think, auto(), 1);
+            assert!(foreground >= 0.945, "{kind} at {intensity}%: foreground {foreground:.3}");
+            assert!(background >= 0.10, "{kind} at {intensity}%: background {background:.3}");
+            assert_eq!(
+                outcome.deepest, 1,
+                "{kind} at {intensity}%: a longer queue gains nothing on this disk"
+            );
+            if intensity == 10 {
+                background_at_ten += background / 2.0;
+            }
+        }
+    }
+    assert!(background_at_ten >= 0.65, "background at 10%: {background_at_ten:.3} of the idle time");
+}
+
+#[test]
+fn plain_priority_on_a_slow_disk_costs_what_control_avoids() {
+    let (foreground, _, background) = on_serial(Think::Fixed(Nanos::from_millis(20)), unbounded(), 1);
+    assert!(foreground < 0.6 && background > 0.9, "foreground {foreground:.3}, background {background:.3}");
+}
+
+#[test]
+fn gaps_much_shorter_than_the_service_time_are_left_alone() {
+    let (foreground, outcome, _) = on_serial(Think::Fixed(Nanos::from_micros(20)), auto(), 1);
+    assert!(foreground >= 0.99, "foreground {foreground:.3}");
+    assert!(outcome.background_rate() < 0.5, "background {:.2}/s", outcome.background_rate());
+}
+
+#[test]
+fn on_a_parallel_device_both_run_nearly_as_if_alone() {
+    for (think, threads, least) in [
+        (Think::Fixed(Nanos::from_micros(200)), 4, 0.7),
+        (Think::Exponential(Nanos::from_micros(200)), 4, 0.7),
+        (Think::Fixed(Nanos::from_micros(200)), 32, 0.25),
+    ] {
+        let scene = parallel(think, threads);
+        let (from, length) = (Nanos::from_millis(500), Nanos::from_millis(1_500));
+        let alone = run(scene, Policy::Alone, 1, from, length);
+        let outcome = run(scene, auto(), 1, from, length);
+        let absent = Scene { think: Think::Absent, ..scene };
+        let solo = run(absent, unbounded(), 1, Nanos::from_millis(10), Nanos::from_millis(60));
+        let foreground = outcome.foreground_rate() / alone.foreground_rate();
+        let tail = outcome.p99() as f64 / alone.p99() as f64;
+        let background = outcome.background_rate() / solo.background_rate();
+        assert!(foreground >= 0.98, "{think:?} x{threads}: foreground {foreground:.3}");
+        assert!(tail <= 1.10, "{think:?} x{threads}: p99 {tail:.2} of alone");
+        assert!(background >= least, "{think:?} x{threads}: background {background:.3} of solo");
+    }
+}
+
+#[test]
+fn without_foreground_background_runs_at_full_speed() {
+    for scene in [parallel(Think::Absent, 32), serial(Think::Absent, 4)] {
+        let (from, length) = if scene.slots == 1 {
+            (SECOND.times(2), SECOND.times(12))
+        } else {
+            (SECOND, Nanos::from_millis(1_200))
+        };
+        let free = run(scene, unbounded(), 1, from, length);
+        let outcome = run(scene, auto(), 1, from, length);
+        let speed = outcome.background_rate() / free.background_rate();
+        assert!(speed >= 0.99, "{} slots: {speed:.3}", scene.slots);
+    }
+}
+
+#[test]
+fn control_has_its_bearings_within_a_second_on_a_fast_device_and_twenty_requests_on_a_slow_one() {
+    let fast = parallel(Think::Fixed(Nanos::from_micros(200)), 4);
+    let found = run(fast, auto(), 1, Nanos::ZERO, Nanos::from_millis(250));
+    assert_eq!(
+        found.setting.map(|setting| setting.interval),
+        Some(Interval::NONE),
+        "background does no harm here"
+    );
+
+    let slow = serial(Think::Fixed(Nanos::from_millis(20)), 4);
+    let alone = run(slow, Policy::Alone, 1, SECOND, SECOND.times(10));
+    let found = run(slow, auto(), 1, SECOND, SECOND.times(10));
+    let foreground = found.foreground_rate() / alone.foreground_rate();
+    assert!(foreground >= 0.93, "{foreground:.3} after the first second");
+}
+
+#[test]
+fn what_the_user_fixed_stays() {
+    let interval = Interval::Finite(Nanos::from_millis(40));
+    let fixed = ControlSetting {
+        interval: IntervalChoice::Fixed(interval),
+        depth: DepthChoice::Fixed(3),
+        ..ControlSetting::default()
+    };
+    let (_, outcome, background) = on_serial(Think::Fixed(Nanos::from_millis(30)), Policy::Auto(fixed), 1);
+    let setting = outcome.setting.unwrap();
+    assert_eq!((setting.interval, setting.depth, outcome.deepest), (interval, 3, 3));
+    assert!(background < 0.02, "gaps of 30 ms are shorter than the interval of 40 ms: {background:.3}");
+}

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`target`] | which file, and so which disk, a trapped call is about |
 //! | [`cached`] | whether a trapped read would be served from the page cache |
+//! | [`ahead`] | the job's open files, as far as reading ahead goes |
 
+pub mod ahead;
 pub mod cached;
 pub mod target;

@@ -8,6 +8,7 @@
 //! | [`supervisor`] | the event loop: sensors, policy, gates |
 //! | [`engine`], [`disk`] | the policy of every disk, wired to sensor and gates |
 //! | [`sensors`], [`family`] | choosing and starting sensors |
+//! | [`reader`] | reading ahead for the job in the gaps |
 //! | [`freezer`], [`signals`] | the hold gate; signals that end a wait |
 //! | [`guardian`] | what happens when the supervisor is dead |
 //! | [`messages`], [`status`], [`summary`] | what is told to whom |
@@ -21,6 +22,7 @@ mod guardian;
 mod helper;
 mod messages;
 mod protect;
+mod reader;
 mod sensors;
 pub(crate) mod settings;
 mod signals;

@@ -14,6 +14,8 @@ use lull_linux::topology::DevT;
 
 /// With room for this many more requests under the bound, single calls need not be counted.
 const AMPLE_ROOM: u32 = 64;
+/// A foreground that was seen within this time is at work.
+const FOREGROUND_LATELY: Nanos = Nanos::from_millis(500);
 /// How often automatic control looks at what was measured.
 const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
 /// How often control looks when nothing has moved.
@@ -105,6 +107,13 @@ impl Disk {
     pub(crate) fn admits_freely(&self, now: Nanos) -> bool {
         self.resource.admits(now)
             && self.resource.depth(now).saturating_sub(self.resource.in_service(now)) >= AMPLE_ROOM
+    }
+
+    /// Whether the foreground has used this disk lately.
+    pub(crate) fn is_contended(&self, now: Nanos) -> bool {
+        let foreground = self.latest().foreground;
+        let latest = foreground.last_end.max(foreground.last_start);
+        foreground.in_service > 0 || (latest > Nanos::ZERO && now.since(latest) < FOREGROUND_LATELY)
     }
 
     /// The latest observation that the policy was given.

@@ -21,9 +21,13 @@ use lull_linux::seccomp::{Listener, Trap};
 use lull_linux::topology::{DevT, Topology};
 
 use super::disk::Disk;
+use super::family::Family;
+use super::reader::Reader;
 
 /// A held call is looked at again after this long: its thread may have been sent a signal that it must see.
 const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
+/// Pieces of read-ahead that one turn starts at most.
+const PIECES_AT_ONCE: usize = 16;
 /// A granted call that has not come back for longer than this explains no more what the device shows.
 const CALL_AT_MOST: Nanos = Nanos::from_secs(1);
 
@@ -96,11 +100,14 @@ pub(crate) struct Engine {
     disk_of_dev: HashMap<u64, Option<usize>>,
     waiters: HashMap<u64, Waiter>,
     granted: HashMap<u32, Grant>,
+    reader: Reader,
+    family: Family,
+    background_seen: u64,
     scratch: Vec<Ticket>,
 }
 
 impl Engine {
-    pub(crate) fn new(disks: Vec<Disk>, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(disks: Vec<Disk>, family: Family, shared: Arc<Shared>) -> Self {
         Self {
             disks,
             counts: GateCounts::default(),
@@ -111,6 +118,9 @@ impl Engine {
             disk_of_dev: HashMap::new(),
             waiters: HashMap::new(),
             granted: HashMap::new(),
+            reader: Reader::default(),
+            family,
+            background_seen: 0,
             scratch: Vec::new(),
         }
     }
@@ -151,20 +161,22 @@ impl Engine {
     }
 
     fn decide(&mut self, now: Nanos, trap: &Trap) -> Verdict {
-        let (disk, size_bytes) = match target::target_of(trap) {
+        let (disk, inode, size_bytes) = match target::target_of(trap) {
             Target::Elsewhere => return Verdict::Pass,
             Target::EveryDisk => match self.disks.iter().position(|disk| !disk.resource.admits(now)) {
-                Some(disk) => (disk, 0),
+                Some(disk) => (disk, 0, 0),
                 None => return Verdict::Pass,
             },
-            Target::Disk { dev, size_bytes, .. } => match self.disk_of(dev) {
-                Some(disk) => (disk, size_bytes),
+            Target::Disk { dev, inode, size_bytes } => match self.disk_of(dev) {
+                Some(disk) => (disk, inode, size_bytes),
                 None => return Verdict::Pass,
             },
         };
+        let read_ahead_bytes =
+            if self.reader.follows(inode) { 0 } else { self.disks[disk].traits.read_ahead_bytes };
         if !self.disks[disk].resource.admits(now)
             && let Some(read) = target::read_of(trap)
-            && cached::is_cached(trap.tid, &read, size_bytes, self.disks[disk].traits.read_ahead_bytes)
+            && cached::is_cached(trap.tid, &read, size_bytes, read_ahead_bytes)
         {
             self.counts.cached += 1;
             return Verdict::Pass;
@@ -195,15 +207,8 @@ impl Engine {
 
     /// The disk whose policy decides for files on device number `dev`: the first one a request meets.
     fn disk_of(&mut self, dev: u64) -> Option<usize> {
-        if let Some(known) = self.disk_of_dev.get(&dev) {
-            return *known;
-        }
-        let chain = Topology::host().serving_disks(DevT::from_stat(dev)).unwrap_or_default();
-        let found = chain
-            .iter()
-            .find_map(|serving| self.disks.iter().position(|disk| disk.traits.dev == serving.dev));
-        self.disk_of_dev.insert(dev, found);
-        found
+        let disks = &self.disks;
+        *self.disk_of_dev.entry(dev).or_insert_with(|| find_disk(disks, dev))
     }
 
     fn step(&mut self, disk: usize, now: Nanos, input: Input) {
@@ -216,9 +221,9 @@ impl Engine {
         self.scratch = started;
     }
 
-    /// Lets a waiting call go on.
+    /// Lets a waiting call go on, or reads the piece ahead whose turn it is.
     fn release(&mut self, now: Nanos, id: u64) {
-        let Some(waiter) = self.waiters.remove(&id) else { return };
+        let Some(waiter) = self.waiters.remove(&id) else { return self.reader.read(Ticket(id)) };
         let alive = self.listener.as_ref().is_some_and(|listener| listener.pass(id));
         self.shared.unlist(id);
         self.counts.waited_ns += now.since(waiter.since).0;
@@ -253,6 +258,7 @@ impl Engine {
                 self.granted.values().any(|grant| grant.disk == disk && now.since(grant.at) < CALL_AT_MOST);
             next.sooner(self.disks[disk].hold(now, covered));
         }
+        next.sooner(self.read_ahead(now));
         next.sooner(self.let_signals_through(now));
         let held = !self.waiters.is_empty() || self.wants_frozen();
         match (held, self.held_since) {
@@ -264,6 +270,37 @@ impl Engine {
             _ => {}
         }
         next
+    }
+
+    /// Reads ahead for the job while the foreground is at work and the job reads without being trapped.
+    fn read_ahead(&mut self, now: Nanos) -> Option<Nanos> {
+        if !self.disks.iter().any(|disk| disk.is_contended(now)) {
+            if self.reader.is_following() {
+                for (disk, ticket) in self.reader.stop() {
+                    self.step(disk, now, Input::Withdraw(ticket));
+                }
+            }
+            return None;
+        }
+        let background: u64 = self.disks.iter().map(|disk| disk.latest().background.started).sum();
+        if self.reader.is_due(now) && (background != self.background_seen || self.reader.is_following()) {
+            self.background_seen = background;
+            let (disks, known) = (&self.disks, &mut self.disk_of_dev);
+            self.reader.look(now, &self.family.pids(), |dev| {
+                *known.entry(dev).or_insert_with(|| find_disk(disks, dev))
+            });
+        }
+        // A piece that starts at once may be followed by the next one.
+        for _ in 0..PIECES_AT_ONCE {
+            let asked = self.reader.ask();
+            if asked.is_empty() {
+                break;
+            }
+            for (disk, ticket) in asked {
+                self.step(disk, now, Input::Arrive(ticket));
+            }
+        }
+        Some(self.reader.next_look())
     }
 
     /// A call that waits delays the handling of a signal sent to its thread: such calls are let go. Calls of dead
@@ -294,9 +331,16 @@ impl Engine {
 
     /// Lets every waiting call go: the supervisor ends.
     pub(crate) fn release_all(&mut self, now: Nanos) {
+        self.reader.stop();
         let ids: Vec<u64> = self.waiters.keys().copied().collect();
         for id in ids {
             self.release(now, id);
         }
     }
+}
+
+/// The first of `disks` that a request to a file on device number `dev` meets.
+fn find_disk(disks: &[Disk], dev: u64) -> Option<usize> {
+    let chain = Topology::host().serving_disks(DevT::from_stat(dev)).unwrap_or_default();
+    chain.iter().find_map(|serving| disks.iter().position(|disk| disk.traits.dev == serving.dev))
 }

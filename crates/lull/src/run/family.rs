@@ -1,9 +1,40 @@
-//! The processes of a job that has no control group: what descends from the front, without lull's own helpers.
+//! The processes of a job: those of its control group, or without one what descends from the front except lull's own
+//! helpers.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
+
+use lull_linux::cgroup::JobGroup;
+
+/// How to find the job's processes.
+#[derive(Clone, Debug)]
+pub(crate) struct Family {
+    groups: Vec<PathBuf>,
+    front: i32,
+    own: i32,
+}
+
+impl Family {
+    /// As seen by the supervisor, a child of the front.
+    pub(crate) fn of_supervisor(group: Option<&JobGroup>) -> Self {
+        // SAFETY: both only ask.
+        let (front, own) = unsafe { (libc::getppid(), libc::getpid()) };
+        Self { groups: group.map(JobGroup::paths).unwrap_or_default(), front, own }
+    }
+
+    /// The job's processes now.
+    pub(crate) fn pids(&self) -> Vec<i32> {
+        match self.groups.first() {
+            Some(group) => std::fs::read_to_string(group.join("cgroup.procs"))
+                .map(|text| text.lines().filter_map(|line| line.parse().ok()).collect())
+                .unwrap_or_default(),
+            None => descendants(self.front, self.own),
+        }
+    }
+}
 
 /// All descendants of `front` except `own` and other processes of lull.
-pub(crate) fn descendants(front: i32, own: i32) -> Vec<i32> {
+fn descendants(front: i32, own: i32) -> Vec<i32> {
     let mut parents = HashMap::new();
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     for pid in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {

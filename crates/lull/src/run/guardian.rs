@@ -117,6 +117,7 @@ impl Guardian {
         if let Some(group) = &self.group {
             // A group that cannot be thawed was never frozen.
             let _ = group.thaw();
+            lull_linux::gate::ahead::restore(group.procs().unwrap_or_default());
         }
         if let Some(listener) = &self.listener {
             relief::pass_unanswered(listener, &self.shared);

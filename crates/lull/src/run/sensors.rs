@@ -2,13 +2,13 @@
 
 use lull_bpf::{BlockSensor, Protect, record::MAX_DEVICES};
 use lull_core::{Control, Hold};
-use lull_linux::cgroup::JobGroup;
 use lull_linux::clock;
 use lull_linux::root::Root;
 use lull_linux::sense::fallback::{FallbackSensor, JobIo};
 use lull_linux::topology::{Disk as HostDisk, DiskKind, Topology};
 
 use super::disk::{Disk, DiskTraits, Sensor};
+use super::family::Family;
 use super::settings::{RunSettings, SensorChoice};
 
 /// What was started.
@@ -46,7 +46,7 @@ fn choose(settings: &RunSettings, notes: &mut Vec<String>) -> Vec<HostDisk> {
 }
 
 /// Starts a sensor for each disk: BPF where it may be loaded, else the kernel's counters.
-pub(crate) fn start(settings: &RunSettings, can_freeze: bool, group: Option<&JobGroup>) -> Sensors {
+pub(crate) fn start(settings: &RunSettings, can_freeze: bool, family: &Family) -> Sensors {
     let mut notes = Vec::new();
     let chosen = choose(settings, &mut notes);
     let mut bpf = match settings.sensor {
@@ -61,7 +61,7 @@ pub(crate) fn start(settings: &RunSettings, can_freeze: bool, group: Option<&Job
     };
     let disks = chosen
         .iter()
-        .filter_map(|disk| observed(disk, bpf.as_mut(), settings, can_freeze, group, &mut notes))
+        .filter_map(|disk| observed(disk, bpf.as_mut(), settings, can_freeze, family, &mut notes))
         .collect();
     let kind = if bpf.is_some() { "BPF block events" } else { "/proc/diskstats" };
     if bpf.is_none() && !settings.protect.is_everything() {
@@ -75,7 +75,7 @@ fn observed(
     bpf: Option<&mut BlockSensor>,
     settings: &RunSettings,
     can_freeze: bool,
-    group: Option<&JobGroup>,
+    family: &Family,
     notes: &mut Vec<String>,
 ) -> Option<Disk> {
     let root = Root::real();
@@ -95,7 +95,10 @@ fn observed(
             sensor: Box::new(FallbackSensor::new(&disk.name, Root::real())),
             latest: lull_core::Observation::default(),
             sampled: lull_core::Nanos::ZERO,
-            job_io: job_io(group),
+            job_io: {
+                let family = family.clone();
+                Box::new(move || JobIo::of_processes(&Root::real(), family.pids()))
+            },
         },
     };
     let hold = (can_freeze && has_bpf && settings.hold.is_some())
@@ -108,21 +111,4 @@ fn observed(
         read_ahead_bytes: read_ahead_kib * 1024,
     };
     Some(Disk::new(traits, sensor, control, hold, clock::now()))
-}
-
-/// Sums up the I/O of the job's processes: those in its group, or without one those that descend from it.
-fn job_io(group: Option<&JobGroup>) -> Box<dyn FnMut() -> JobIo + Send> {
-    let paths = group.map(JobGroup::paths).unwrap_or_default();
-    match JobGroup::open(&paths) {
-        Ok(group) if !paths.is_empty() => {
-            Box::new(move || JobIo::of_processes(&Root::real(), group.procs().unwrap_or_default()))
-        }
-        _ => {
-            // SAFETY: getppid has no preconditions; the front is this process's parent.
-            let front = unsafe { libc::getppid() };
-            // SAFETY: getpid has no preconditions.
-            let own = unsafe { libc::getpid() };
-            Box::new(move || JobIo::of_processes(&Root::real(), super::family::descendants(front, own)))
-        }
-    }
 }

@@ -18,10 +18,12 @@ use lull_linux::cgroup::JobGroup;
 use lull_linux::clock;
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
+use lull_linux::marks::{Mark, MarkSet};
 use lull_linux::seccomp::Listener;
 use lull_linux::seccomp::listener::Received;
 
 use super::engine::{Engine, Next, Verdict};
+use super::family::Family;
 use super::freezer::Freezer;
 use super::messages::{FromSupervisor, Status, ToSupervisor};
 use super::sensors::{self, Sensors};
@@ -145,15 +147,18 @@ impl Supervisor {
     pub(crate) fn run(mut self) {
         // SAFETY: plain integers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
+        // What is read ahead for the job is background too.
+        let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
         let mut freezer = Freezer::new(self.group.take());
+        let family = Family::of_supervisor(freezer.group());
         let Some(listener) = self.wait_for_listener() else { return };
         // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
         self.tell(&FromSupervisor::Serving);
         let began = clock::now();
         let Sensors { disks, bpf, kind, notes } =
-            sensors::start(&self.settings, freezer.can_freeze(), freezer.group());
+            sensors::start(&self.settings, freezer.can_freeze(), &family);
         self.notes.extend(notes);
-        let engine = Arc::new(Mutex::new(Engine::new(disks, Arc::clone(&self.shared))));
+        let engine = Arc::new(Mutex::new(Engine::new(disks, family, Arc::clone(&self.shared))));
         let gone = Arc::new(AtomicBool::new(false));
         let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         if let Some(listener) = &listener {

@@ -1,0 +1,128 @@
+//! The job's open files, as far as reading ahead goes: finding them, turning the kernel's read-ahead off and on, asking
+//! for a piece.
+//!
+//! The descriptors are duplicated out of the job (pidfd_getfd), so that position and advice are those of the job's own
+//! open file. POSIX_FADV_RANDOM turns the kernel's read-ahead off for that open file alone, POSIX_FADV_NORMAL on again;
+//! other programs' open files, and the disk's `read_ahead_kb`, are not touched.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use crate::gate::cached::borrow_descriptor;
+
+/// Files below this size are read by a request or two: nothing to gain.
+const MIN_BYTES: u64 = 256 * 1024;
+
+/// A regular file that the job has open for reading through the page cache.
+#[derive(Debug)]
+pub struct OpenFile {
+    file: OwnedFd,
+    /// Device number of its file system.
+    pub dev: u64,
+    /// Its size when found.
+    pub size_bytes: u64,
+}
+
+/// Names one descriptor of one process; what it refers to may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot {
+    /// The process.
+    pub pid: i32,
+    /// The descriptor.
+    pub fd: i32,
+    /// The file's inode, so that a descriptor used anew is a slot of its own.
+    pub inode: u64,
+}
+
+fn stat_of(path: &str) -> Option<libc::stat> {
+    let path = std::ffi::CString::new(path).ok()?;
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: a terminated path and room for the answer, which is read only on success.
+    unsafe { (libc::stat(path.as_ptr(), stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
+}
+
+/// The slots of process `pid` that refer to regular files worth following.
+pub fn slots(pid: i32) -> Vec<Slot> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let fd = entry.file_name().to_str()?.parse().ok()?;
+            let stat = stat_of(entry.path().to_str()?)?;
+            let size = u64::try_from(stat.st_size).ok()?;
+            let is_file = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
+            (is_file && size >= MIN_BYTES).then_some(Slot { pid, fd, inode: stat.st_ino })
+        })
+        .collect()
+}
+
+impl OpenFile {
+    /// Takes hold of what `slot` refers to; `None` if that is not a file read through the page cache, or gone.
+    pub fn open(slot: &Slot) -> Option<Self> {
+        let file = borrow_descriptor(u32::try_from(slot.pid).ok()?, slot.fd).ok()?;
+        // SAFETY: reading flags changes nothing.
+        let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+        if flags < 0 || flags & libc::O_DIRECT != 0 || flags & libc::O_ACCMODE == libc::O_WRONLY {
+            return None;
+        }
+        let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: an open descriptor and room for the answer, which is read only on success.
+        let stat = unsafe {
+            if libc::fstat(file.as_raw_fd(), stat.as_mut_ptr()) != 0 {
+                return None;
+            }
+            stat.assume_init()
+        };
+        let size_bytes = u64::try_from(stat.st_size).ok()?;
+        (stat.st_ino == slot.inode).then_some(Self { file, dev: stat.st_dev, size_bytes })
+    }
+
+    /// Where the job reads next.
+    pub fn position(&self) -> Option<u64> {
+        // SAFETY: asking for the position changes nothing.
+        u64::try_from(unsafe { libc::lseek(self.file.as_raw_fd(), 0, libc::SEEK_CUR) }).ok()
+    }
+
+    fn advise(&self, advice: libc::c_int) {
+        // SAFETY: advice about an open file. A file system that takes none reads ahead as it likes.
+        unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, advice) };
+    }
+
+    /// Turns the kernel's read-ahead off for this open file.
+    pub fn stop_kernel_read_ahead(&self) {
+        self.advise(libc::POSIX_FADV_RANDOM);
+    }
+
+    /// Turns it on again.
+    pub fn restore_kernel_read_ahead(&self) {
+        self.advise(libc::POSIX_FADV_NORMAL);
+    }
+
+    /// Asks for pages of a range; returns once the requests are under way.
+    ///
+    /// # Errors
+    /// As readahead(2).
+    pub fn read_ahead(&self, offset: u64, length: u64) -> io::Result<()> {
+        let offset = i64::try_from(offset).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let length = usize::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        // SAFETY: an open descriptor and two numbers.
+        if unsafe { libc::readahead(self.file.as_raw_fd(), offset, length) } == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+}
+
+/// Turns the kernel's read-ahead on again for all files of these processes: for the heir of a dead supervisor.
+pub fn restore(pids: impl IntoIterator<Item = i32>) {
+    for slot in pids.into_iter().flat_map(slots) {
+        if let Some(file) = OpenFile::open(&slot) {
+            file.restore_kernel_read_ahead();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

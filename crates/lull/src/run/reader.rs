@@ -1,0 +1,114 @@
+//! Reading ahead for the job while the foreground is at work: which of its files are followed, and whose turn it is.
+//!
+//! The job's descriptors are looked through every few milliseconds, and only while the foreground is at work and the
+//! job makes requests that no gate has seen. Each piece is a background request like any other: it has a ticket, waits
+//! in its disk's queue and is read when it is let go. Policy: [`lull_core::ahead`].
+
+use std::collections::HashMap;
+
+use lull_core::{Ahead, Nanos, Piece, Ticket};
+use lull_linux::gate::ahead::{OpenFile, Slot, slots};
+
+/// How often the job's descriptors are looked through.
+const LOOK_EVERY: Nanos = Nanos::from_millis(3);
+/// Files followed at once; a job with more reads the rest without read-ahead of ours.
+const MAX_FILES: usize = 64;
+struct Followed {
+    file: OpenFile,
+    ahead: Ahead,
+    disk: usize,
+    /// The piece that waits for its turn.
+    asked: Option<(u64, Piece)>,
+    seen: bool,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Reader {
+    files: HashMap<Slot, Followed>,
+    looked: Nanos,
+    next_ticket: u64,
+    /// Bytes read ahead so far.
+    pub(crate) bytes: u64,
+}
+
+impl Reader {
+    /// Whether it is time to look through the job's descriptors.
+    pub(crate) fn is_due(&self, now: Nanos) -> bool {
+        now.since(self.looked) >= LOOK_EVERY
+    }
+
+    /// When that will be.
+    pub(crate) fn next_look(&self) -> Nanos {
+        self.looked.plus(LOOK_EVERY)
+    }
+
+    /// Looks through the descriptors of these processes; `disk_of` tells which disk serves a file system.
+    pub(crate) fn look(&mut self, now: Nanos, pids: &[i32], mut disk_of: impl FnMut(u64) -> Option<usize>) {
+        self.looked = now;
+        self.files.values_mut().for_each(|followed| followed.seen = false);
+        for slot in pids.iter().flat_map(|pid| slots(*pid)) {
+            if let Some(followed) = self.files.get_mut(&slot) {
+                followed.seen = true;
+            } else if self.files.len() < MAX_FILES
+                && let Some(file) = OpenFile::open(&slot)
+                && let Some(disk) = disk_of(file.dev)
+            {
+                file.stop_kernel_read_ahead();
+                // Position zero is where it was opened: whatever has been read since shows that it is being read.
+                self.files
+                    .insert(slot, Followed { file, ahead: Ahead::new(0), disk, asked: None, seen: true });
+            }
+        }
+        // A piece that still waits keeps its file until it is let go.
+        self.files.retain(|_, followed| followed.seen || followed.asked.is_some());
+    }
+
+    /// New requests, one per file at most: tickets with their disks.
+    pub(crate) fn ask(&mut self) -> Vec<(usize, Ticket)> {
+        let mut tickets = Vec::new();
+        for followed in self.files.values_mut().filter(|followed| followed.seen && followed.asked.is_none()) {
+            let Some(position) = followed.file.position() else { continue };
+            if let Some(piece) = followed.ahead.next_piece(position, followed.file.size_bytes) {
+                self.next_ticket += 1;
+                let ticket = self.next_ticket;
+                followed.asked = Some((ticket, piece));
+                tickets.push((followed.disk, Ticket(ticket)));
+            }
+        }
+        tickets
+    }
+
+    /// Reads the piece that was let go.
+    pub(crate) fn read(&mut self, ticket: Ticket) {
+        let named = |followed: &&mut Followed| followed.asked.is_some_and(|(asked, _)| asked == ticket.0);
+        let Some(followed) = self.files.values_mut().find(named) else { return };
+        if let Some((_, piece)) = followed.asked.take()
+            && followed.file.read_ahead(piece.offset, piece.length).is_ok()
+        {
+            self.bytes += piece.length;
+        }
+    }
+
+    /// Whether any file is followed.
+    pub(crate) fn is_following(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Whether this file is followed: the kernel then reads nothing ahead of its reader.
+    pub(crate) fn follows(&self, inode: u64) -> bool {
+        self.files.keys().any(|slot| slot.inode == inode)
+    }
+
+    /// Gives the files back to the kernel's read-ahead. Returns the tickets that still waited.
+    pub(crate) fn stop(&mut self) -> Vec<(usize, Ticket)> {
+        let files = std::mem::take(&mut self.files);
+        files
+            .into_values()
+            .filter_map(|followed| {
+                followed.file.restore_kernel_read_ahead();
+                followed.asked.map(|(ticket, _)| (followed.disk, Ticket(ticket)))
+            })
+            .collect()
+    }
+}

@@ -324,7 +324,7 @@ impl Resource {
             self.emptied_from = Nanos::ZERO;
         }
         if seen.background_ended && !seen.background_outlived_foreground {
-            self.background_end();
+            self.background_end(now);
         }
         if seen.foreground_starts > 0 {
             if self.state == State::Interval && self.interval_expired_by(seen.foreground_first) {
@@ -333,7 +333,7 @@ impl Resource {
             self.count(Event::Foreground, seen.foreground_starts);
         }
         if seen.background_ended && seen.background_outlived_foreground {
-            self.background_end();
+            self.background_end(now);
         }
         let in_foreground = self.track.view().foreground.in_service > 0;
         if self.state == State::Foreground && !in_foreground {
@@ -345,14 +345,21 @@ impl Resource {
         }
     }
 
-    /// Event b in B: a background request ended; if another one waited, `bp-*` starts the interval.
-    fn background_end(&mut self) {
+    /// A background request ended. If another one waited by then, event b in B: `bp-*` starts the interval. If none
+    /// did and none is in service, event i in B: `*-bp` starts it, even if one has arrived before this reading.
+    fn background_end(&mut self, now: Nanos) {
         let end = self.track.view().background.last_end;
         let queued = self.waiting.front().is_some_and(|head| head.arrived <= end);
         if queued && self.setting.variant.on_background == AfterBackground::Interval {
             self.queued_from = end;
             if self.state == State::Background {
                 self.count(Event::Background, 1);
+            }
+        }
+        if !queued && self.setting.variant.on_empty == AfterEmpty::Interval && self.in_service(now) == 0 {
+            self.emptied_from = end;
+            if self.state == State::Background {
+                self.count(Event::Empty, 1);
             }
         }
     }

@@ -198,6 +198,20 @@ fn the_variants_differ_only_in_what_follows_background() {
 }
 
 #[test]
+fn a_request_that_arrived_after_the_end_did_not_wait_at_it_although_the_reading_came_later() {
+    for (name, starts) in [("bp-bi", true), ("bp-bp", false)] {
+        let interval = Interval::Finite(ms(10));
+        let mut bench =
+            Bench::with(Setting { interval, variant: name.parse().unwrap(), ..Setting::default() });
+        bench.begin(100, true);
+        assert_eq!(bench.arrive(106, 1), NONE);
+        bench.sensor.background =
+            ClassView { in_service: 0, ended: 1, last_end: ms(105), ..bench.sensor.background };
+        assert_eq!(!bench.step(107, Input::Observe(bench.sensor)).is_empty(), starts, "{name}");
+    }
+}
+
+#[test]
 fn the_bound_opens_only_when_the_foreground_has_gone() {
     let opening = Opening { drain_share: Share::percent(5), service: ms(1), after: ms(50), unseen: ms(20) };
     let mut bench = Bench::with(Setting { opening, ..Setting::default() });

@@ -138,10 +138,18 @@ where
     text.map(|text| text.parse().map_err(|error| anyhow::anyhow!("run.{key}: {error}"))).transpose()
 }
 
+/// What is wrong in the file, and in which line, in one line of its own.
+fn one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let what = error.message().trim_end().replace('\n', ", ");
+    let before = error.span().and_then(|span| text.get(..span.start));
+    match before {
+        Some(before) => anyhow::anyhow!("line {}: {what}", before.matches('\n').count() + 1),
+        None => anyhow::anyhow!("{what}"),
+    }
+}
+
 fn parse(text: &str) -> anyhow::Result<Given> {
-    let run = toml::from_str::<File>(text)
-        .map_err(|error| anyhow::anyhow!("{}", error.to_string().trim_end()))?
-        .run;
+    let run = toml::from_str::<File>(text).map_err(|error| one_line(text, &error))?.run;
     let depth = match run.depth {
         None => None,
         Some(toml::Value::Integer(depth)) => Some(depth.to_string()),
@@ -198,6 +206,10 @@ impl Given {
             Some(LongestHold::AtMost(longest)) => Some(HoldSetting { longest, ..HoldSetting::default() }),
             None => Some(HoldSetting::default()),
         };
+        let disks = if self.disks.is_empty() { file.disks } else { self.disks };
+        if let Some(unknown) = disks.iter().find(|disk| !Path::new("/sys/block").join(disk).exists()) {
+            bail!("--disk {unknown}: no such disk in /sys/block; `lull doctor` lists the disks");
+        }
         let named = if self.protect.is_empty() { file.protect } else { self.protect };
         Ok(RunSettings {
             control,
@@ -206,7 +218,7 @@ impl Given {
             io_uring: self.io_uring.or(file.io_uring).unwrap_or(false),
             sensor: self.sensor.or(file.sensor).unwrap_or_default(),
             protect: Protected::find(&named)?,
-            disks: if self.disks.is_empty() { file.disks } else { self.disks },
+            disks,
             status: self.status.or(file.status).unwrap_or_default(),
             ..RunSettings::default()
         })
@@ -241,7 +253,7 @@ mod tests {
             ("[run]\ngate = \"most\"\n", "most"),
         ] {
             let error = format!("{:#}", parse(text).unwrap_err());
-            assert!(error.contains(word), "{text}: {error}");
+            assert!(error.contains(word) && error.lines().count() == 1, "{text}: {error}");
         }
     }
 

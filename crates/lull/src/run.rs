@@ -49,11 +49,10 @@ use lull_linux::marks::{Mark, MarkSet, enter};
 use lull_linux::probe::CgroupFacts;
 use lull_linux::root::Root;
 use lull_linux::seccomp::{Listener, Scope, filter};
-use nix::sys::signal::SigSet;
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::cli::RunArgs;
-use front::{Ending, Front, Helpers, Respawn};
+use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
 use settings::{Given, RunSettings, StatusChoice};
@@ -188,7 +187,7 @@ fn start(
     let mut notes = Vec::new();
     let group = make_group(&mut notes);
     let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
-    let (signals, mask) = front::take_signals()?;
+    let (signals, inherited) = front::take_signals()?;
     let status = StatusLine::new(wants_status(settings));
     let heritage = Heritage {
         shared: Arc::clone(&shared),
@@ -213,11 +212,15 @@ fn start(
         supervisor.group = open_groups(&groups);
         supervisor.run();
     })?;
-    let (guardian, to_guardian) = heritage.spawn_guardian(Some(supervisor), None)?;
+    let (guardian, to_guardian) = heritage.spawn_guardian(Some(supervisor), None, true)?;
     let guardian_channel = Rc::new(RefCell::new(to_guardian));
 
+    if let Some(signal) = front::fatal_pending() {
+        freezer::remove_if_empty(group);
+        front::end_like(Ending::Killed(signal));
+    }
     let (to_job, job_end) = Channel::pair().context("cannot make a channel")?;
-    let job = fork_job(settings, command, group.as_ref(), mask, &to_job, &job_end)?;
+    let job = fork_job(settings, command, group.as_ref(), &inherited, &to_job, &job_end)?;
     drop(job_end);
     let report = launch::next_report(&to_job).context("the job was lost before it began")?;
     let listener = hand_over(report, &to_supervisor, &guardian_channel.borrow())?;
@@ -237,6 +240,7 @@ fn start(
         channel: to_supervisor,
         listener: listener.clone(),
         shared,
+        thaw: thawer(heritage.groups.clone()),
         respawn: respawner(heritage, listener, Rc::clone(&guardian_channel)),
     };
     Ok(Started { front: Front::new(job, signals, helpers, status), group, guardian_channel })
@@ -247,7 +251,7 @@ fn fork_job(
     settings: &RunSettings,
     command: &launch::Command,
     group: Option<&JobGroup>,
-    mask: SigSet,
+    inherited: &Inherited,
     front_end: &Channel,
     job_end: &Channel,
 ) -> anyhow::Result<Pid> {
@@ -264,7 +268,7 @@ fn fork_job(
         program: &program,
         traps: settings.scope != Scope::None,
         set_marks: &set_marks,
-        mask: *mask.as_ref(),
+        mask: *inherited.mask.as_ref(),
     };
     let other_end = front_end.as_raw_fd();
     // SAFETY: the front has one thread.
@@ -273,6 +277,7 @@ fn fork_job(
         ForkResult::Child => {
             // SAFETY: the front's end is the front's; while it is open here, the front's death would go unnoticed.
             unsafe { libc::close(other_end) };
+            inherited.restore_dispositions();
             // SAFETY: just forked from a process with one thread.
             unsafe { launch.run(job_end) }
         }
@@ -345,6 +350,7 @@ impl Heritage {
         &self,
         supervisor: Option<Pid>,
         listener: Option<Arc<Listener>>,
+        awaits_listener: bool,
     ) -> anyhow::Result<(Pid, Channel)> {
         let (ours, theirs) = Channel::pair().context("cannot make a channel")?;
         let terminal = self.terminal_rows.and_then(|rows| {
@@ -358,17 +364,28 @@ impl Heritage {
         keep.extend(terminal.as_ref().map(|(fd, _)| fd.as_raw_fd()));
         let (shared, groups) = (Arc::clone(&self.shared), self.groups.clone());
         let pid = helper::spawn(c"lull-guardian", &keep, move || {
-            Guardian { channel: theirs, listener, shared, group: open_groups(&groups), supervisor, terminal }
+            let group = open_groups(&groups);
+            Guardian { channel: theirs, listener, awaits_listener, shared, group, supervisor, terminal }
                 .run();
         })?;
         Ok((pid, ours))
     }
 }
 
+/// Thaws the job for a front that is left alone.
+fn thawer(groups: Vec<PathBuf>) -> Box<dyn Fn()> {
+    Box::new(move || {
+        if let Some(group) = open_groups(&groups) {
+            // A group that cannot be thawed was never frozen.
+            let _ = group.thaw();
+        }
+    })
+}
+
 /// Starts another guardian when one was killed. It inherits the listener.
 fn respawner(heritage: Heritage, listener: Option<Arc<Listener>>, channel: GuardianChannel) -> Respawn {
     Box::new(move |supervisor| {
-        let (pid, ours) = heritage.spawn_guardian(supervisor, listener.clone())?;
+        let (pid, ours) = heritage.spawn_guardian(supervisor, listener.clone(), false)?;
         channel.replace(ours);
         Ok(pid)
     })

@@ -16,8 +16,11 @@ pub fn pass_unanswered(listener: &Listener, shared: &Shared) {
     }
 }
 
-/// Passes one call if one waits; says whether the job is gone.
+/// Waits for a call and passes it; says whether the job is gone instead.
 pub fn pass_next(listener: &Listener, shared: &Shared) -> bool {
+    if !listener.wait() {
+        return true;
+    }
     // SAFETY: the supervisor, the only other user of the space, is dead; this process has one thread.
     match unsafe { listener.receive(shared.space()) } {
         Ok(Received::Call(trap)) => {

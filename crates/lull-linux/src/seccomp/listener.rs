@@ -100,6 +100,15 @@ impl Listener {
         unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
     }
 
+    /// Waits until a call is there to be received (true), or the last task under the filter is gone (false). Before
+    /// Linux 6.11 [`Self::receive`] alone would wait for ever then.
+    pub fn wait(&self) -> bool {
+        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid pollfd.
+        while unsafe { libc::poll(&raw mut poll, 1, -1) } < 0 {}
+        poll.revents & libc::POLLIN != 0 || poll.revents & (libc::POLLHUP | libc::POLLNVAL) == 0
+    }
+
     /// Whether the last task under the filter is gone.
     pub fn is_hung_up(&self) -> bool {
         let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };

@@ -57,6 +57,18 @@ fn descendants(front: i32, own: i32) -> Vec<i32> {
     parents.keys().copied().filter(|pid| *pid != front && !is_helper(*pid) && comes_from(*pid)).collect()
 }
 
+/// Whether `pid` is `ancestor` or descends from it.
+pub(crate) fn descends(pid: i32, ancestor: i32) -> bool {
+    let mut next = Some(pid).filter(|pid| *pid > 1);
+    while let Some(pid) = next {
+        if pid == ancestor {
+            return true;
+        }
+        next = parent_of(pid).filter(|parent| *parent > 1);
+    }
+    false
+}
+
 /// The fourth field of `/proc/PID/stat`; the second, the name, may hold anything.
 fn parent_of(pid: i32) -> Option<i32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -65,7 +77,7 @@ fn parent_of(pid: i32) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{descendants, parent_of};
+    use super::{descendants, descends, parent_of};
 
     #[test]
     fn a_child_descends_from_its_parent() {
@@ -75,6 +87,7 @@ mod tests {
         assert_eq!(parent_of(pid), Some(own));
         assert!(descendants(own, -1).contains(&pid));
         assert!(!descendants(own, pid).contains(&pid));
+        assert!(descends(pid, own) && descends(own, own) && !descends(own, pid) && !descends(0, own));
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -2,11 +2,13 @@
 //!
 //! * Exit status: the job's; if the job died of a signal, the front dies of the same one.
 //! * Ctrl-C, Ctrl-\ and Ctrl-Z reach the job from the terminal, since both are in one process group. The front
-//!   ignores the first two and stops itself after the job has stopped, so that the shell sees a stopped job; `fg`
+//!   ignores the first two and stops itself as the job has stopped, so that the shell sees a stopped job; `fg`
 //!   continues both.
-//! * A signal sent to the front alone (`kill PID`) is handed on to the job.
-//! * If the supervisor and the guardian are both dead, the front lets trapped calls pass itself; if only the guardian
-//!   is dead, it starts another.
+//! * A signal sent to the front alone (`kill PID`, an alarm set before lull began, the hang-up of a terminal whose
+//!   session the front leads) is handed on to the job. One that the job itself sent is not: it went to the whole
+//!   process group, the job included.
+//! * If the guardian is dead, the front starts another; if that keeps failing and the supervisor is dead too, the front
+//!   thaws the job and lets its trapped calls pass itself.
 //!
 //! ```text
 //!             job stopped by the terminal            SIGCONT
@@ -30,6 +32,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use super::family;
 use super::messages::{FromSupervisor, ToSupervisor};
 use super::status::StatusLine;
 
@@ -48,6 +51,8 @@ const FORWARDED: [Signal; 8] = [
 const LAST_WORDS_MS: u16 = 2_000;
 /// How often the status line is drawn.
 const STATUS_MS: u16 = 250;
+/// Guardians that may die before no more are started.
+const MAX_RESPAWNS: u32 = 32;
 
 /// How the job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,12 +71,27 @@ impl Ending {
     }
 }
 
-/// Blocks the signals that the front takes from a descriptor. Returns that descriptor and the mask that the shell had
-/// set, for the job.
+/// What the shell had set for its child, to be set again in the job.
+pub(crate) struct Inherited {
+    pub(crate) mask: SigSet,
+    ignores_children: bool,
+}
+
+impl Inherited {
+    /// Runs in the forked job, so it makes system calls only.
+    pub(crate) fn restore_dispositions(&self) {
+        if self.ignores_children {
+            // SAFETY: no handler is involved.
+            let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigIgn) };
+        }
+    }
+}
+
+/// Blocks the signals that the front takes from a descriptor, and makes it hear of its children's ends.
 ///
 /// # Errors
 /// Out of descriptors.
-pub(crate) fn take_signals() -> anyhow::Result<(SignalFd, SigSet)> {
+pub(crate) fn take_signals() -> anyhow::Result<(SignalFd, Inherited)> {
     let mut set = SigSet::empty();
     FORWARDED.iter().for_each(|signal| set.add(*signal));
     [Signal::SIGCHLD, Signal::SIGTSTP, Signal::SIGCONT].iter().for_each(|signal| set.add(*signal));
@@ -79,7 +99,28 @@ pub(crate) fn take_signals() -> anyhow::Result<(SignalFd, SigSet)> {
         set.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK).context("cannot block signals")?;
     let fd = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
         .context("cannot make a signal descriptor")?;
-    Ok((fd, before))
+    // SAFETY: no handler is involved. While the signal is ignored, children end without a status.
+    let child = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) }.context("cannot take SIGCHLD")?;
+    Ok((fd, Inherited { mask: before, ignores_children: matches!(child, SigHandler::SigIgn) }))
+}
+
+/// The signal that would have ended the command by now, had it been there: sent while lull prepared.
+pub(crate) fn fatal_pending() -> Option<Signal> {
+    // SAFETY: both records are places for answers; zeroed ones are valid.
+    let (pending, is_default) = unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigpending(&raw mut set);
+        let is_default = |signal: Signal| {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal as i32, std::ptr::null(), &raw mut action) == 0
+                && action.sa_sigaction == libc::SIG_DFL
+        };
+        (SigSet::from_sigset_t_unchecked(set), is_default)
+    };
+    FORWARDED
+        .into_iter()
+        .filter(|signal| *signal != Signal::SIGWINCH)
+        .find(|signal| pending.contains(*signal) && is_default(*signal))
 }
 
 /// The helpers of the front, as far as they live.
@@ -91,6 +132,8 @@ pub(crate) struct Helpers {
     pub(crate) shared: Arc<Shared>,
     /// Starts another guardian, to watch over this supervisor.
     pub(crate) respawn: Respawn,
+    /// Thaws the job.
+    pub(crate) thaw: Box<dyn Fn()>,
 }
 
 pub(crate) type Respawn = Box<dyn Fn(Option<Pid>) -> anyhow::Result<Pid>>;
@@ -109,12 +152,13 @@ pub(crate) struct Front {
     helpers: Helpers,
     status: StatusLine,
     lost_supervisor: bool,
-    unanswered_passed: bool,
+    respawns: u32,
+    relieved: bool,
 }
 
 impl Front {
     pub(crate) fn new(job: Pid, signals: SignalFd, helpers: Helpers, status: StatusLine) -> Self {
-        Self { job, signals, helpers, status, lost_supervisor: false, unanswered_passed: false }
+        Self { job, signals, helpers, status, lost_supervisor: false, respawns: 0, relieved: false }
     }
 
     /// Stays until the job has ended.
@@ -124,11 +168,12 @@ impl Front {
     pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
         let ending = loop {
             let heir = self.is_heir();
-            if heir && !self.unanswered_passed {
+            if heir && !self.relieved {
+                (self.helpers.thaw)();
                 if let Some(listener) = &self.helpers.listener {
                     relief::pass_unanswered(listener, &self.helpers.shared);
                 }
-                self.unanswered_passed = true;
+                self.relieved = true;
             }
             let (signalled, spoke, trapped) = self.wait(heir)?;
             if trapped && let Some(listener) = &self.helpers.listener {
@@ -152,9 +197,7 @@ impl Front {
 
     /// Both others are dead: trapped calls are ours to pass.
     fn is_heir(&self) -> bool {
-        self.helpers.supervisor.is_none()
-            && self.helpers.guardian.is_none()
-            && self.helpers.listener.is_some()
+        self.helpers.supervisor.is_none() && self.helpers.guardian.is_none()
     }
 
     fn wait(&self, heir: bool) -> anyhow::Result<(bool, bool, bool)> {
@@ -215,23 +258,33 @@ impl Front {
             else {
                 continue;
             };
-            // The terminal's own signals (SI_KERNEL) reach the whole process group, the job included.
-            let sent_by_process = info.ssi_code <= 0;
+            // The terminal's own signals (SI_KERNEL) reach the whole process group, the job included; so do those
+            // that a job sends to its group.
+            let sent_by_process = info.ssi_code <= 0 && !self.is_of_the_job(info.ssi_pid);
+            let to_front_alone = match signal {
+                Signal::SIGALRM => true,
+                Signal::SIGHUP => sent_by_process || leads_session(),
+                _ => sent_by_process,
+            };
             match signal {
                 Signal::SIGWINCH => self.status.resized(),
                 Signal::SIGCONT => {
                     self.status.resumed();
                     let _ = kill(self.job, Signal::SIGCONT);
                 }
-                Signal::SIGTSTP if sent_by_process => {
+                Signal::SIGTSTP if to_front_alone => {
                     let _ = kill(self.job, Signal::SIGTSTP);
                 }
-                _ if FORWARDED.contains(&signal) && sent_by_process => {
+                _ if FORWARDED.contains(&signal) && to_front_alone => {
                     let _ = kill(self.job, signal);
                 }
                 _ => {}
             }
         }
+    }
+
+    fn is_of_the_job(&self, sender: u32) -> bool {
+        i32::try_from(sender).is_ok_and(|sender| family::descends(sender, self.job.as_raw()))
     }
 
     /// Takes note of children that ended or stopped; the job's end ends the wait.
@@ -261,7 +314,15 @@ impl Front {
             return;
         }
         self.status.clear();
-        let _ = raise(Signal::SIGSTOP);
+        // The same signal, so that the shell tells the same; blocked until it is the only one of its kind.
+        // SAFETY: the default disposition.
+        let _ = unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) };
+        let set = SigSet::from(signal);
+        let _ = set.thread_block();
+        let _ = raise(signal);
+        let _ = set.thread_unblock();
+        // Here after the shell has continued us.
+        let _ = set.thread_block();
     }
 
     fn lost(&mut self, pid: Pid) {
@@ -271,7 +332,8 @@ impl Front {
             self.lost_supervisor = true;
         } else if self.helpers.guardian == Some(pid) {
             self.helpers.guardian = None;
-            if self.helpers.supervisor.is_some() {
+            if self.respawns < MAX_RESPAWNS {
+                self.respawns += 1;
                 self.helpers.guardian = (self.helpers.respawn)(self.helpers.supervisor).ok();
             }
         }
@@ -296,11 +358,19 @@ impl Front {
     }
 }
 
+/// Whether the kernel sends the hang-up of the terminal to this process alone.
+fn leads_session() -> bool {
+    // SAFETY: both only ask.
+    unsafe { libc::getsid(0) == libc::getpid() }
+}
+
 /// Ends this process the way the job ended.
 pub(crate) fn end_like(ending: Ending) -> ! {
     if let Ending::Killed(signal_number) = ending {
         // The job has left its core dump, if any; ours would only replace it.
         let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
+        // SAFETY: plain integers. A core handler that is a pipe is called whatever the limit.
+        unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
         // SAFETY: the default disposition.
         let _ = unsafe { signal(signal_number, SigHandler::SigDfl) };
         let _ = SigSet::from(signal_number).thread_unblock();

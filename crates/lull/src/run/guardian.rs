@@ -7,6 +7,9 @@
 //!     ▼
 //!  wait for the supervisor's own end, remove what it left, end
 //! ```
+//!
+//! A supervisor that dies before the filter stands is relieved once the listener has come: whoever leaves before that
+//! leaves the job's first trapped call without an answer.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -31,6 +34,8 @@ const GROUP_PAUSE: Duration = Duration::from_millis(300);
 pub(crate) struct Guardian {
     pub(crate) channel: Channel,
     pub(crate) listener: Option<Arc<Listener>>,
+    /// The front will still say whether there is a listener.
+    pub(crate) awaits_listener: bool,
     pub(crate) shared: Arc<Shared>,
     pub(crate) group: Option<JobGroup>,
     /// Readable once the supervisor is dead; `None` if it is dead already.
@@ -51,19 +56,23 @@ impl Guardian {
     /// Lives until the job is gone.
     pub(crate) fn run(mut self) {
         let mut front = true;
-        let mut traps_expected = true;
         loop {
+            if self.supervisor.is_none() && !(self.awaits_listener && front) {
+                return self.relieve();
+            }
             let listener = self.listener.as_ref().map(|listener| listener.as_raw_fd());
             // The supervisor receives; the guardian only looks for the hang-up.
             let quiet = if listener.is_some() { -1 } else { LOOK_MS };
             let ready = self.wait_quietly(front, listener, quiet);
             if front && ready[0] != 0 {
-                front = self.hear(&mut traps_expected);
+                front = self.hear();
             }
-            if ready[1] != 0 || self.supervisor.is_none() {
-                return self.relieve();
+            if ready[1] != 0 {
+                self.supervisor = None;
+                continue;
             }
-            if ready[2] & libc::POLLHUP != 0 || (!traps_expected && !front && self.is_group_empty()) {
+            let no_traps = listener.is_none() && !self.awaits_listener;
+            if ready[2] & libc::POLLHUP != 0 || (no_traps && !front && self.is_group_empty()) {
                 break;
             }
         }
@@ -85,12 +94,15 @@ impl Guardian {
     }
 
     /// Takes the front's messages; false once it is gone.
-    fn hear(&mut self, traps_expected: &mut bool) -> bool {
+    fn hear(&mut self) -> bool {
         match self.channel.receive(true) {
             Ok(Packet::Message(bytes, fd)) => {
                 match (serde_json::from_slice(&bytes), fd) {
-                    (Ok(ToGuardian::Listener), Some(fd)) => self.listener = Some(Arc::new(Listener::new(fd))),
-                    (Ok(ToGuardian::NoListener), _) => *traps_expected = false,
+                    (Ok(ToGuardian::Listener), Some(fd)) => {
+                        self.listener = Some(Arc::new(Listener::new(fd)));
+                        self.awaits_listener = false;
+                    }
+                    (Ok(ToGuardian::NoListener), _) => self.awaits_listener = false,
                     (Ok(ToGuardian::Bye), _) => self.terminal = None,
                     _ => {}
                 }

@@ -32,7 +32,7 @@ use super::summary::{DiskSummary, Summary, depth_text};
 
 /// How often the front is told what its status line shows.
 const STATUS_EVERY: Nanos = Nanos::from_millis(250);
-/// How often to look whether the last process of a job without listener is gone.
+/// How often to look whether the job's last process is gone, once its first is.
 const GROUP_CHECK: Nanos = Nanos::from_millis(200);
 /// Sleeping may not overshoot: the interval is as short as tens of microseconds.
 const TIMER_SLACK_NS: libc::c_ulong = 1;
@@ -191,14 +191,17 @@ impl Supervisor {
                 supervisor.tell(&FromSupervisor::Summary(Box::new(summary)));
             });
             let ended = match &listener {
-                Some(_) => gone.load(Ordering::SeqCst) && (job_ended || front_silent),
+                // Before Linux 6.11 the gate thread's wait does not end with the job.
+                Some(listener) => {
+                    (job_ended || front_silent) && (gone.load(Ordering::SeqCst) || listener.is_hung_up())
+                }
                 None => (job_ended || front_silent) && freezer.is_empty(),
             };
             if ended {
                 break;
             }
             let checks = (self.wants_status && !front_silent).then(|| now.plus(STATUS_EVERY));
-            let group = (listener.is_none() && (job_ended || front_silent)).then(|| now.plus(GROUP_CHECK));
+            let group = (job_ended || front_silent).then(|| now.plus(GROUP_CHECK));
             sleep(&fds, [at, checks, group].into_iter().flatten().min());
             nudge.take();
             if let Some(bpf) = &bpf {

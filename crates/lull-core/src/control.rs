@@ -8,9 +8,9 @@
 //!
 //! 1. The delay of a foreground request that meets background is the mean latency of those that did less that of
 //!    those that did not. Until there are samples it is half the background's service time.
-//! 2. From the lengths of past gaps follow the loss and the work of each interval ([`frontier`]). Take what costs
+//! 2. From the lengths of past gaps follow the loss and the work of each interval (`frontier.rs`). Take what costs
 //!    at most `free`; if that leaves background less than `work_floor` of the idle time, spend up to `budget`.
-//! 3. Raise the bound while the foreground does not notice ([`depth`]).
+//! 3. Raise the bound while the foreground does not notice (`depth.rs`).
 //! 4. Keep measuring: when hardly any request arrives without background, withhold background now and then for a
 //!    baseline. The other way round, alternating between two intervals brings samples of both kinds.
 //! 5. Open the bound as the foreground stays away ([`Opening`]).

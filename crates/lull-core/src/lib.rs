@@ -12,7 +12,7 @@
 //! | [`histogram`] | log-linear buckets shared with the kernel programs |
 //! | [`share`] | a part of a whole, in percent |
 //! | [`machine`] | the states I, F, B, P and the events between them |
-//! | [`derive`] | the state as a function of a view and the time |
+//! | [`mod@derive`] | the state as a function of a view and the time |
 //! | [`setting`] | the parameters of one resource at one moment |
 //! | [`resource`] | one resource: machine, waiting background requests, bound on those in service |
 //! | [`control`] | interval and bound found automatically, from what background costs |

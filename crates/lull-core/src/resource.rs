@@ -4,7 +4,7 @@
 //! machine allows, without being told of every foreground request: that would cost more than the background does.
 //!
 //! Approach: it reads cumulative views ([`Observation`]) whenever it has a decision to make. The state is a
-//! function of the latest view, of what was granted since, and of the time (see [`derive`](crate::derive)), so that
+//! function of the latest view, of what was granted since, and of the time (see [`derive`](mod@crate::derive)), so that
 //! it does not matter how many events passed between two readings. Timers are not kept: [`Resource::wake`] says
 //! what to wait for.
 //!

@@ -215,15 +215,12 @@ fn start(
     let (guardian, to_guardian) = heritage.spawn_guardian(Some(supervisor), None, true)?;
     let guardian_channel = Rc::new(RefCell::new(to_guardian));
 
-    if let Some(signal) = front::fatal_pending() {
-        freezer::remove_if_empty(group);
-        front::end_like(Ending::Killed(signal));
-    }
     let (to_job, job_end) = Channel::pair().context("cannot make a channel")?;
     let job = fork_job(settings, command, group.as_ref(), &inherited, &to_job, &job_end)?;
     drop(job_end);
     let report = launch::next_report(&to_job).context("the job was lost before it began")?;
     let listener = hand_over(report, &to_supervisor, &guardian_channel.borrow())?;
+    front::pass_on_early(&signals, job);
     to_job.send(b"g", None).context("the job was lost before it began")?;
     if let Ok(Report::ExecFailed(error)) = launch::next_report(&to_job) {
         let missing = error.raw_os_error() == Some(libc::ENOENT);
@@ -234,6 +231,7 @@ fn start(
         freezer::remove_if_empty(group);
         front::end_like(Ending::Exited(status));
     }
+    front::release_standard_streams();
     let helpers = Helpers {
         supervisor: Some(supervisor),
         guardian: Some(guardian),

@@ -104,23 +104,26 @@ pub(crate) fn take_signals() -> anyhow::Result<(SignalFd, Inherited)> {
     Ok((fd, Inherited { mask: before, ignores_children: matches!(child, SigHandler::SigIgn) }))
 }
 
-/// The signal that would have ended the command by now, had it been there: sent while lull prepared.
-pub(crate) fn fatal_pending() -> Option<Signal> {
-    // SAFETY: both records are places for answers; zeroed ones are valid.
-    let (pending, is_default) = unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigpending(&raw mut set);
-        let is_default = |signal: Signal| {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal as i32, std::ptr::null(), &raw mut action) == 0
-                && action.sa_sigaction == libc::SIG_DFL
-        };
-        (SigSet::from_sigset_t_unchecked(set), is_default)
-    };
-    FORWARDED
-        .into_iter()
-        .filter(|signal| *signal != Signal::SIGWINCH)
-        .find(|signal| pending.contains(*signal) && is_default(*signal))
+/// Hands on what was sent while there was no job yet. To be called before the job is let go: it blocks these signals until
+/// then, so that one which it was sent as well does not come twice.
+pub(crate) fn pass_on_early(signals: &SignalFd, job: Pid) {
+    while let Ok(Some(info)) = signals.read_signal() {
+        let signal = i32::try_from(info.ssi_signo).ok().and_then(|n| Signal::try_from(n).ok());
+        if let Some(signal) = signal.filter(|signal| FORWARDED.contains(signal) || *signal == Signal::SIGTSTP)
+        {
+            let _ = kill(job, signal);
+        }
+    }
+}
+
+/// Lets go of the pipes or files that the shell gave the job as standard input and output: whoever is at their other
+/// ends must see when the job closes them.
+pub(crate) fn release_standard_streams() {
+    let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") else { return };
+    for standard in [libc::STDIN_FILENO, libc::STDOUT_FILENO] {
+        // SAFETY: both descriptors are open.
+        unsafe { libc::dup2(null.as_raw_fd(), standard) };
+    }
 }
 
 /// The helpers of the front, as far as they live.
@@ -167,6 +170,10 @@ impl Front {
     /// Only when waiting itself is impossible.
     pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
         let ending = loop {
+            // Before the wait: the signal that told of an end may have been taken early.
+            if let Some(ending) = self.reap()? {
+                break ending;
+            }
             let heir = self.is_heir();
             if heir && !self.relieved {
                 (self.helpers.thaw)();
@@ -184,9 +191,6 @@ impl Front {
             }
             if signalled {
                 self.take_pending_signals();
-            }
-            if let Some(ending) = self.reap()? {
-                break ending;
             }
             self.status.draw();
         };

@@ -1,0 +1,215 @@
+//! What the tests of whole `lull run` processes share: starting lull, finding its helpers and control groups, and waiting
+//! with a limit. Limits are generous: they tell a hang from a slow machine, nothing else.
+
+#![allow(dead_code, reason = "each test program uses its own part")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// After this long a test takes lull for hung.
+pub(crate) const HANG: Duration = Duration::from_secs(90);
+/// The environment variable by which a test finds the processes that it caused.
+pub(crate) const MARKER: &str = "LULL_TEST_MARKER";
+/// How long helpers may take to end after the last process of a job.
+const HELPERS_END: Duration = Duration::from_secs(20);
+
+static MARKERS: AtomicU32 = AtomicU32::new(0);
+
+/// A marker that no other test of this machine has.
+pub(crate) fn new_marker() -> String {
+    format!("{}-{}", std::process::id(), MARKERS.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The program under test.
+pub(crate) fn lull() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lull"));
+    // The settings of whoever runs the tests do not matter.
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
+    command
+}
+
+/// `lull run --quiet OPTIONS -- WORDS`.
+pub(crate) fn lull_run(options: &[&str], words: &[&str]) -> Command {
+    let mut command = lull();
+    command.args(["run", "--quiet"]).args(options).arg("--").args(words);
+    command
+}
+
+/// Runs `command` to its end with empty input, its output caught.
+pub(crate) fn output(command: &mut Command) -> Output {
+    finish(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// Waits for the end of `child` and of its output.
+pub(crate) fn finish(child: Child) -> Output {
+    let pid = child.id();
+    let (done, outcome) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(child.wait_with_output()));
+    match outcome.recv_timeout(HANG) {
+        Ok(output) => output.unwrap(),
+        Err(_) => {
+            let state = tree(pid);
+            send(pid, libc::SIGKILL);
+            panic!("process {pid} hangs:\n{state}");
+        }
+    }
+}
+
+/// Waits for the end of `child`, whatever holds its output.
+pub(crate) fn wait_for_end(child: &mut Child) -> ExitStatus {
+    let mut status = None;
+    wait_until("the end of a process", || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    status.unwrap()
+}
+
+/// The output as text; the error output must be empty.
+pub(crate) fn clean_text(output: &Output) -> String {
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// Waits until `is_so`.
+pub(crate) fn wait_until(what: &str, is_so: impl FnMut() -> bool) {
+    wait_at_most(HANG, what, is_so);
+}
+
+/// Waits until `is_so`, at most for `limit`.
+pub(crate) fn wait_at_most(limit: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < limit, "waited {limit:?} in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends a signal; false when there is no such process.
+pub(crate) fn send(pid: u32, signal: i32) -> bool {
+    // SAFETY: plain integers.
+    unsafe { libc::kill(pid.cast_signed(), signal) == 0 }
+}
+
+/// State letter and parent from `/proc/PID/stat`.
+pub(crate) fn state_of(pid: u32) -> Option<(char, u32)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+/// All process ids.
+pub(crate) fn processes() -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+pub(crate) fn name_of(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
+}
+
+/// The children of `parent` by name, the dead ones left out.
+pub(crate) fn children(parent: u32) -> Vec<(String, u32)> {
+    let is_child = |pid: &u32| state_of(*pid).is_some_and(|(state, of)| of == parent && state != 'Z');
+    processes().into_iter().filter(is_child).map(|pid| (name_of(pid), pid)).collect()
+}
+
+/// The living helper of this name.
+pub(crate) fn helper(front: u32, name: &str) -> Option<u32> {
+    children(front).into_iter().find(|(found, _)| found == name).map(|(_, pid)| pid)
+}
+
+/// The job's first process, once it has become the command.
+pub(crate) fn job_of(front: u32) -> u32 {
+    let mut job = None;
+    wait_until("the job to start", || {
+        job = children(front).into_iter().find(|(name, _)| !name.starts_with("lull")).map(|(_, pid)| pid);
+        job.is_some()
+    });
+    job.unwrap()
+}
+
+/// What a person would want to see of a hung lull.
+fn tree(pid: u32) -> String {
+    let line = |pid: u32| {
+        let wchan = std::fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+        format!("{pid} {} {:?} {wchan}", name_of(pid), state_of(pid))
+    };
+    let mut lines = vec![line(pid)];
+    for (_, child) in children(pid) {
+        lines.push(format!("  {}", line(child)));
+        lines.extend(children(child).iter().map(|(_, pid)| format!("    {}", line(*pid))));
+    }
+    lines.join("\n")
+}
+
+/// Directories of control groups that hold jobs of this front.
+pub(crate) fn groups_of(front: u32) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    collect_groups(Path::new("/sys/fs/cgroup"), &format!("lull-{front}-"), 6, &mut found);
+    found
+}
+
+fn collect_groups(dir: &Path, prefix: &str, depth: u32, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            found.push(entry.path());
+        }
+        if depth > 0 {
+            collect_groups(&entry.path(), prefix, depth - 1, found);
+        }
+    }
+}
+
+/// Processes that inherited this marker and are lull's, not the job's.
+fn helpers_marked(marker: &str) -> Vec<u32> {
+    let text = format!("{MARKER}={marker}");
+    let is_marked = |pid: &u32| {
+        std::fs::read(format!("/proc/{pid}/environ"))
+            .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|entry| entry == text.as_bytes()))
+    };
+    processes().into_iter().filter(|pid| name_of(*pid).starts_with("lull-") && is_marked(pid)).collect()
+}
+
+/// Nothing of lull stays behind: no helper, no control group.
+pub(crate) fn assert_nothing_left(front: u32, marker: &str) {
+    wait_at_most(HELPERS_END, "the helpers to end", || helpers_marked(marker).is_empty());
+    wait_at_most(HELPERS_END, "the control groups to go", || groups_of(front).is_empty());
+}
+
+pub(crate) fn is_root() -> bool {
+    // SAFETY: geteuid has no preconditions.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// True for root; otherwise tells that the test is skipped.
+pub(crate) fn needs_root() -> bool {
+    if !is_root() {
+        eprintln!("SKIPPED: needs root");
+    }
+    is_root()
+}
+
+/// A file of `length` bytes that look random, the same ones each time, and their SHA-256 as sha256sum prints it.
+pub(crate) fn data_file(dir: &Path, length: usize) -> (String, String) {
+    let path = dir.join("data");
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let words = length.div_ceil(8);
+    let bytes: Vec<u8> =
+        (0..words).flat_map(|_| next_random(&mut state).to_ne_bytes()).take(length).collect();
+    std::fs::write(&path, bytes).unwrap();
+    let sum = Command::new("sha256sum").stdin(std::fs::File::open(&path).unwrap()).output().unwrap();
+    (path.to_str().unwrap().to_owned(), String::from_utf8(sum.stdout).unwrap())
+}
+
+/// xorshift64: reproducible, and good enough to scatter moments.
+pub(crate) fn next_random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}

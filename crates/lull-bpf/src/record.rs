@@ -101,10 +101,6 @@ impl RawView {
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
-
-    pub(crate) fn forget_in_service(&self) {
-        self.in_service.store(0, Ordering::Relaxed);
-    }
 }
 
 impl RawHistogram {
@@ -120,6 +116,12 @@ impl RawHistogram {
 impl RawDevice {
     pub(crate) fn observation(&self) -> Observation {
         Observation { foreground: self.view[0].read(), background: self.view[1].read() }
+    }
+
+    /// Takes one request of a class, whose end was missed, off the count.
+    pub(crate) fn end_missed(&self, class: usize) {
+        self.view[class & 1].in_service.fetch_sub(1, Ordering::Relaxed);
+        self.healed.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder};
-use lull_core::{Histogram, Interval, Observation};
+use lull_core::{Histogram, Interval, Nanos, Observation};
 use memmap2::{MmapOptions, MmapRaw};
 
 use crate::record::{INFINITE_NS, MAX_DEVICES, RawDevice};
@@ -138,6 +138,28 @@ impl BlockSensor {
         Ok(Device { records: Arc::clone(&self.records), slot: slot as usize })
     }
 
+    /// Takes requests that have been in service of `device` since before `oldest` off its counts: their end was missed.
+    ///
+    /// # Errors
+    /// When the kernel refuses to list them.
+    pub fn heal(&self, device: &Device, oldest: Nanos) -> Result<(), SensorError> {
+        let map = map_of(&self.object, "in_service")?;
+        for key in map.keys() {
+            let Some(entry) = step("look at a request", map.lookup(&key, MapFlags::ANY))? else { continue };
+            let (Some(arrived), Some(slot), Some(class)) =
+                (entry.first_chunk::<8>(), entry.get(8..12), entry.get(12))
+            else {
+                continue;
+            };
+            let is_ours = slot == u32::try_from(device.slot).unwrap_or(u32::MAX).to_ne_bytes();
+            // Whoever takes the entry away takes the request off the count.
+            if is_ours && u64::from_ne_bytes(*arrived) < oldest.0 && map.delete(&key).is_ok() {
+                device.raw().end_missed(usize::from(*class));
+            }
+        }
+        Ok(())
+    }
+
     /// A descriptor that polls readable when an awaited event has happened.
     pub fn wake_fd(&self) -> RawFd {
         self.ring.epoll_fd()
@@ -245,13 +267,5 @@ impl Device {
             foreground_bytes: raw.view[0].bytes(),
             background_bytes: raw.view[1].bytes(),
         }
-    }
-
-    /// Forgets what is in service in both classes. For a count that has not moved for far longer than any request
-    /// takes: an end was missed and the address has not come back.
-    pub fn forget_in_service(&self) {
-        let raw = self.raw();
-        raw.view.iter().for_each(crate::record::RawView::forget_in_service);
-        raw.healed.fetch_add(1, Ordering::Relaxed);
     }
 }

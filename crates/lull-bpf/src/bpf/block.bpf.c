@@ -6,6 +6,7 @@
  *   block_bio_queue    in the submitter: tags bios whose class the request itself will not show
  *   block_rq_insert    the request waits in an elevator        (arrival)
  *   block_rq_issue     the request goes to the device          (arrival, with scheduler `none`)
+ *   block_rq_requeue   the device had no room; the request will be issued again
  *   block_rq_merge     the request became part of another one  (gone without completion)
  *   block_rq_complete  the device is done with it
  *
@@ -16,8 +17,9 @@
  *
  * A program that would re-enter itself on a CPU is skipped by the kernel, so
  * any event can be missed. Every request in service therefore has an entry
- * keyed by its address: when the address comes back while its entry still
- * stands, the end was missed and the counts are mended.
+ * keyed by its address. When the address comes back while its entry still
+ * stands, the end was missed and the counts are mended; user space does the
+ * same with entries that are older than any request can be.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -201,7 +203,7 @@ static __always_inline void arrive(struct request *rq)
 	__u64 now, gap_start;
 	enum lull_state state;
 	struct entry *old;
-	__u32 class;
+	__u32 class, missed;
 
 	device = device_of(rq->q->disk, &entry.slot);
 	if (!device)
@@ -209,9 +211,11 @@ static __always_inline void arrive(struct request *rq)
 	class = class_of(rq);
 	old = bpf_map_lookup_elem(&in_service, &key);
 	if (old) {
-		leave(device, old->class);
-		__sync_fetch_and_add(&device->healed, 1);
-		bpf_map_delete_elem(&in_service, &key);
+		missed = old->class;
+		if (!bpf_map_delete_elem(&in_service, &key)) {
+			leave(device, missed);
+			__sync_fetch_and_add(&device->healed, 1);
+		}
 	}
 	if (class == LULL_NEUTRAL) {
 		__sync_fetch_and_add(&device->neutral, 1);
@@ -221,7 +225,7 @@ static __always_inline void arrive(struct request *rq)
 	entry.arrived_ns = now;
 	entry.class = class;
 	entry.loaded = (long long)device->view[LULL_BACKGROUND].in_service > 0;
-	if (bpf_map_update_elem(&in_service, &key, &entry, BPF_ANY))
+	if (bpf_map_update_elem(&in_service, &key, &entry, BPF_NOEXIST))
 		return;
 	state = lull_derive_state(&device->view[LULL_FOREGROUND], &device->view[LULL_BACKGROUND],
 				  device->interval_ns, device->flags, now);
@@ -279,21 +283,33 @@ int BPF_PROG(lull_rq_issue, struct request *rq)
 	return 0;
 }
 
+/* The device took nothing: the request is back in the queue and will be issued again. */
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(lull_rq_requeue, struct request *rq)
+{
+	__u64 key = (__u64)(unsigned long)rq;
+	struct entry *entry = bpf_map_lookup_elem(&in_service, &key);
+
+	if (entry)
+		entry->issued = 0;
+	return 0;
+}
+
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(lull_rq_merge, struct request *rq)
 {
 	__u64 key = (__u64)(unsigned long)rq;
 	struct entry *entry = bpf_map_lookup_elem(&in_service, &key);
 	struct lull_device *device;
-	__u32 slot;
+	__u32 slot, class;
 
 	if (!entry)
 		return 0;
 	slot = entry->slot;
+	class = entry->class;
 	device = bpf_map_lookup_elem(&devices, &slot);
-	if (device)
-		leave(device, entry->class);
-	bpf_map_delete_elem(&in_service, &key);
+	if (!bpf_map_delete_elem(&in_service, &key) && device)
+		leave(device, class);
 	return 0;
 }
 
@@ -311,7 +327,9 @@ int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_by
 	if (!found || nr_bytes < rq->__data_len)
 		return 0;
 	entry = *found;
-	bpf_map_delete_elem(&in_service, &key);
+	/* Whoever takes the entry away takes the request off the count. */
+	if (bpf_map_delete_elem(&in_service, &key))
+		return 0;
 	device = bpf_map_lookup_elem(&devices, &entry.slot);
 	if (!device)
 		return 0;

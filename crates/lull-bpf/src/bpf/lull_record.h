@@ -44,9 +44,10 @@ enum lull_event {
 };
 
 /* lull_device.flags */
-#define LULL_START_ON_REQUEST 1u /* the interval starts with the request, not with its completion  \
-				  */
-#define LULL_PAUSE_AFTER_BG 2u	 /* variant: B on b goes to P */
+#define LULL_START_ON_REQUEST                                                                      \
+	1u		       /* the interval starts with the request, not with its completion    \
+				*/
+#define LULL_PAUSE_AFTER_BG 2u /* variant: B on b goes to P */
 #define LULL_PAUSE_AFTER_BG_IDLE 4u /* variant: B on i goes to P */
 
 /* lull_device.wake: what user space waits for */

@@ -22,8 +22,10 @@ const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
 const CONTROL_AT_REST: Nanos = Nanos::from_millis(250);
 /// How often the fallback sensor reads its counters.
 const SAMPLE_EVERY: Nanos = Nanos::from_millis(4);
-/// In-service counts that have not moved for this long are taken for missed events.
-const STALE: Nanos = Nanos::from_secs(30);
+/// A request that is in service for this many times the 99th percentile is taken for one whose end was missed.
+const SLOWEST_FACTOR: u64 = 8;
+/// … and that percentile is taken for at least this.
+const SLOWEST_AT_LEAST: Nanos = Nanos::from_millis(5);
 
 /// Where observations come from.
 pub(crate) enum Sensor {
@@ -56,6 +58,7 @@ pub(crate) struct Disk {
     frozen: bool,
     controlled: Nanos,
     moved: (u64, Nanos),
+    slowest: Nanos,
     covered_leaks: u64,
     seen_leaks: u64,
 }
@@ -79,6 +82,7 @@ impl Disk {
             frozen: false,
             controlled: now,
             moved: (0, now),
+            slowest: Nanos::from_secs(1),
             covered_leaks: 0,
             seen_leaks: 0,
         };
@@ -162,7 +166,8 @@ impl Disk {
                 self.resource.configure(now, setting);
                 self.publish(&setting);
             }
-            self.heal(now, &view);
+            let slow = [&telemetry.quiet, &telemetry.loaded, &telemetry.service].map(|h| h.quantile(0.99));
+            self.slowest = slow.into_iter().flatten().max().unwrap_or_default().max(SLOWEST_AT_LEAST);
         }
         let busy = now.since(self.moved.1) < CONTROL_AT_REST;
         Some(self.controlled.plus(if busy { CONTROL_EVERY } else { CONTROL_AT_REST }))
@@ -198,16 +203,11 @@ impl Disk {
         self.frozen
     }
 
-    /// A count of requests in service that has not moved for longer than any request takes comes from missed events; it
-    /// must not hold the job for ever.
-    fn heal(&self, now: Nanos, view: &Observation) {
-        let in_service = view.foreground.in_service + view.background.in_service;
-        if let Sensor::Bpf(device) = &self.sensor
-            && in_service > 0
-            && now.since(self.moved.1) > STALE
-        {
-            device.forget_in_service();
-        }
+    /// The sensor's device and the oldest moment at which a request in service can have arrived: far more than any
+    /// request takes. What is older comes from missed events, and must not hold the job.
+    pub(crate) fn oldest(&self, now: Nanos) -> Option<(&Device, Nanos)> {
+        let Sensor::Bpf(device) = &self.sensor else { return None };
+        Some((device, Nanos(now.0.saturating_sub(self.slowest.times(SLOWEST_FACTOR).0))))
     }
 
     fn telemetry(&self, view: &Observation) -> Telemetry {

@@ -283,10 +283,15 @@ impl Engine {
             return None;
         }
         let background: u64 = self.disks.iter().map(|disk| disk.latest().background.started).sum();
-        if self.reader.is_due(now) && (background != self.background_seen || self.reader.is_following()) {
+        if self.reader.is_due(now) {
+            let pids = if background != self.background_seen || self.reader.is_following() {
+                self.family.pids()
+            } else {
+                Vec::new()
+            };
             self.background_seen = background;
             let (disks, known) = (&self.disks, &mut self.disk_of_dev);
-            self.reader.look(now, &self.family.pids(), |dev| {
+            self.reader.look(now, &pids, |dev| {
                 *known.entry(dev).or_insert_with(|| find_disk(disks, dev))
             });
         }

@@ -32,6 +32,8 @@ use super::summary::{DiskSummary, Summary, depth_text};
 
 /// How often the front is told what its status line shows.
 const STATUS_EVERY: Nanos = Nanos::from_millis(250);
+/// How often requests whose end was missed are looked for.
+const HEAL_EVERY: Nanos = Nanos::from_millis(20);
 /// How often to look whether the job's last process is gone, once its first is.
 const GROUP_CHECK: Nanos = Nanos::from_millis(200);
 /// Sleeping may not overshoot: the interval is as short as tens of microseconds.
@@ -100,18 +102,45 @@ fn gate_thread(
     nudge.give();
 }
 
-/// Sleeps until a descriptor is readable or the time has come.
-fn sleep(fds: &[RawFd], until: Option<Nanos>) {
-    let mut polls: Vec<libc::pollfd> =
-        fds.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
-    let span = until.map(|until| until.since(clock::now()));
-    let timeout = span.map(|span| libc::timespec {
-        tv_sec: i64::try_from(span.0 / 1_000_000_000).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(span.0 % 1_000_000_000).unwrap_or(0),
-    });
-    let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the records and the timeout live through the call.
-    unsafe { libc::ppoll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout, std::ptr::null()) };
+/// The loop thread's sleep: until one of its descriptors is readable or a time has come.
+struct Sleep {
+    polls: [libc::pollfd; 3],
+}
+
+/// Places in [`Sleep`]; a negative descriptor there is never ready.
+const NUDGE: usize = 0;
+const FRONT: usize = 1;
+const SENSOR: usize = 2;
+
+impl Sleep {
+    fn new(fds: [RawFd; 3]) -> Self {
+        Self { polls: fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }) }
+    }
+
+    fn is_ready(&self, place: usize) -> bool {
+        self.polls[place].revents != 0
+    }
+
+    fn forget(&mut self, place: usize) {
+        self.polls[place] = libc::pollfd { fd: -1, events: 0, revents: 0 };
+    }
+
+    fn is_forgotten(&self, place: usize) -> bool {
+        self.polls[place].fd < 0
+    }
+
+    fn until(&mut self, until: Option<Nanos>) {
+        let span = until.map(|until| until.since(clock::now()));
+        let timeout = span.map(|span| libc::timespec {
+            tv_sec: i64::try_from(span.0 / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: i64::try_from(span.0 % 1_000_000_000).unwrap_or(0),
+        });
+        let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the records and the timeout live through the call.
+        unsafe {
+            libc::ppoll(self.polls.as_mut_ptr(), self.polls.len() as libc::nfds_t, timeout, std::ptr::null());
+        }
+    }
 }
 
 impl Supervisor {
@@ -168,15 +197,22 @@ impl Supervisor {
             std::thread::spawn(move || gate_thread(&listener, &shared, &engine, &nudge, &gone));
         }
         let sensing = clock::now();
-        let mut fds = vec![nudge.0.as_raw_fd(), self.channel.as_raw_fd()];
-        fds.extend(bpf.as_ref().map(lull_bpf::BlockSensor::wake_fd));
-        let mut told = Nanos::ZERO;
+        let sensor = bpf.as_ref().map_or(-1, lull_bpf::BlockSensor::wake_fd);
+        let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor]);
+        let (mut told, mut healed) = (Nanos::ZERO, Nanos::ZERO);
         let mut job_ended = false;
         loop {
             let now = clock::now();
             let mut guard = lock(&engine);
             let Next { at } = guard.turn(now);
             freezer.set(now, guard.wants_frozen());
+            if let Some(bpf) = bpf.as_ref().filter(|_| now.since(healed) >= HEAL_EVERY) {
+                healed = now;
+                for (device, oldest) in guard.disks.iter().filter_map(|disk| disk.oldest(now)) {
+                    // A sensor that cannot be mended now is tried again.
+                    let _ = bpf.heal(device, oldest);
+                }
+            }
             if self.wants_status && now.since(told) >= STATUS_EVERY {
                 told = now;
                 let status = status(&guard, &freezer, now, began);
@@ -185,26 +221,33 @@ impl Supervisor {
             } else {
                 drop(guard);
             }
-            let front_silent = self.hear(&mut fds, |supervisor| {
-                job_ended = true;
-                let summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
-                supervisor.tell(&FromSupervisor::Summary(Box::new(summary)));
-            });
-            let ended = match &listener {
-                // Before Linux 6.11 the gate thread's wait does not end with the job.
-                Some(listener) => {
-                    (job_ended || front_silent) && (gone.load(Ordering::SeqCst) || listener.is_hung_up())
+            if sleep.is_ready(FRONT) {
+                let front_gone = self.hear(|supervisor| {
+                    job_ended = true;
+                    let summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
+                    supervisor.tell(&FromSupervisor::Summary(Box::new(summary)));
+                });
+                if front_gone {
+                    sleep.forget(FRONT);
                 }
-                None => (job_ended || front_silent) && freezer.is_empty(),
-            };
+            }
+            let ending = job_ended || sleep.is_forgotten(FRONT);
+            let ended = ending
+                && match &listener {
+                    // Before Linux 6.11 the gate thread's wait does not end with the job.
+                    Some(listener) => gone.load(Ordering::SeqCst) || listener.is_hung_up(),
+                    None => freezer.is_empty(),
+                };
             if ended {
                 break;
             }
-            let checks = (self.wants_status && !front_silent).then(|| now.plus(STATUS_EVERY));
-            let group = (job_ended || front_silent).then(|| now.plus(GROUP_CHECK));
-            sleep(&fds, [at, checks, group].into_iter().flatten().min());
-            nudge.take();
-            if let Some(bpf) = &bpf {
+            let checks = (self.wants_status && !sleep.is_forgotten(FRONT)).then(|| now.plus(STATUS_EVERY));
+            let group = ending.then(|| now.plus(GROUP_CHECK));
+            sleep.until([at, checks, group].into_iter().flatten().min());
+            if sleep.is_ready(NUDGE) {
+                nudge.take();
+            }
+            if let Some(bpf) = bpf.as_ref().filter(|_| sleep.is_ready(SENSOR)) {
                 bpf.drain();
             }
         }
@@ -213,10 +256,7 @@ impl Supervisor {
     }
 
     /// Takes the front's messages. True once the front is gone.
-    fn hear(&self, fds: &mut Vec<RawFd>, mut job_ended: impl FnMut(&Self)) -> bool {
-        if !fds.contains(&self.channel.as_raw_fd()) {
-            return true;
-        }
+    fn hear(&self, mut job_ended: impl FnMut(&Self)) -> bool {
         loop {
             match self.channel.receive(true) {
                 Ok(Packet::Message(bytes, _)) => {
@@ -225,10 +265,7 @@ impl Supervisor {
                     }
                 }
                 Ok(Packet::Nothing) => return false,
-                Ok(Packet::Closed) | Err(_) => {
-                    fds.retain(|fd| *fd != self.channel.as_raw_fd());
-                    return true;
-                }
+                Ok(Packet::Closed) | Err(_) => return true,
             }
         }
     }

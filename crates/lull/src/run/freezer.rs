@@ -53,13 +53,18 @@ impl Freezer {
 
     /// Whether no process of the job is left; true without a group.
     pub(crate) fn is_empty(&self) -> bool {
-        self.group.as_ref().is_none_or(|group| group.procs().is_ok_and(|procs| procs.is_empty()))
+        is_empty(self.group.as_ref())
     }
 
     /// Thaws, and removes the group if it is empty.
     pub(crate) fn finish(self) {
         remove_if_empty(self.group);
     }
+}
+
+/// Whether no process is left in the group; true without one, and when another of lull's processes has removed it.
+pub(crate) fn is_empty(group: Option<&JobGroup>) -> bool {
+    group.is_none_or(|group| group.procs().map_or(true, |procs| procs.is_empty()))
 }
 
 /// Removes a job's group unless processes of the job live on in it; those keep it, thawed, until the guardian finds it

@@ -21,7 +21,7 @@ use lull_linux::job::relief;
 use lull_linux::job::shared::Shared;
 use lull_linux::seccomp::Listener;
 
-use super::freezer::remove_if_empty;
+use super::freezer::{is_empty, remove_if_empty};
 use super::messages::ToGuardian;
 
 /// How often a job without listener is looked for.
@@ -72,7 +72,7 @@ impl Guardian {
                 continue;
             }
             let no_traps = listener.is_none() && !self.awaits_listener;
-            if ready[2] & libc::POLLHUP != 0 || (no_traps && !front && self.is_group_empty()) {
+            if ready[2] & libc::POLLHUP != 0 || (no_traps && !front && is_empty(self.group.as_ref())) {
                 break;
             }
         }
@@ -118,10 +118,6 @@ impl Guardian {
                 false
             }
         }
-    }
-
-    fn is_group_empty(&self) -> bool {
-        self.group.as_ref().is_none_or(|group| group.procs().is_ok_and(|procs| procs.is_empty()))
     }
 
     /// The supervisor is dead.

@@ -265,14 +265,23 @@ fn a_summary_that_cannot_be_written_keeps_the_status() {
 }
 
 #[test]
-fn gate_and_sensor_choices_leave_the_output_alone() {
+fn every_gate_and_sensor_leaves_the_output_alone_and_nothing_behind() {
     for options in [
         ["--gate", "none", "--sensor", "auto"],
         ["--gate", "all", "--sensor", "diskstats"],
         ["--gate", "none", "--sensor", "diskstats"],
         ["--gate", "large", "--longest-hold", "off"],
     ] {
-        let output = output(&mut lull_run(&options, &["sh", "-c", "echo a | cat; echo b"]));
-        assert_eq!(clean_text(&output), "a\nb\n", "{options:?}");
+        let marker = common::new_marker();
+        let mut command = lull_run(&options, &["sh", "-c", "echo a | cat; echo b"]);
+        command
+            .env(common::MARKER, &marker)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let front = child.id();
+        assert_eq!(clean_text(&finish(child)), "a\nb\n", "{options:?}");
+        common::assert_nothing_left(front, &marker);
     }
 }

@@ -46,6 +46,11 @@ impl Ahead {
         Self { first: position, until: position }
     }
 
+    /// Up to where pages were asked for.
+    pub const fn until(&self) -> u64 {
+        self.until
+    }
+
     /// The next piece to read, with the reader at `position` in a file of `size` bytes; `None` while it is far enough
     /// ahead. The piece counts as read from then on.
     pub fn next_piece(&mut self, position: u64, size: u64) -> Option<Piece> {

@@ -44,7 +44,7 @@ pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
 };
 pub use resource::{Input, Resource, Ticket, Wake};
-pub use setting::{Foreground, Opening, Setting};
+pub use setting::{Closing, Foreground, Opening, Setting};
 pub use share::{Loss, Share};
 pub use time::{Interval, Nanos};
 pub use view::{ClassView, Observation};

@@ -9,7 +9,7 @@
 //! what to wait for.
 //!
 //! ```text
-//!  Arrive ──▶ waiting ──(state I or B, and room under the bound)──▶ granted ──(seen in the device)──▶ in the view
+//!  Arrive ──▶ waiting ──(state I or B, not closing, and room)─────▶ granted ──(seen in the device)──▶ in the view
 //!                │                                                    │
 //!            Withdraw                           Returned, or older than `settle`: a page-cache hit
 //! ```
@@ -23,6 +23,9 @@
 //! seen by the device. On a device that serves several at once, B on b holds what is not yet in service. Background
 //! that starts in the device without a grant ends the interval that an empty queue had started: a later reading could
 //! not tell that the queue had been empty in between.
+//!
+//! Closing ([`Closing`](crate::setting::Closing)): in a part of the foreground's gap nothing starts, although the
+//! state is I or B. It is a bound on starts like the depth, not a state.
 //!
 //! Edge cases. A view whose counts went back is from a restarted sensor: it replaces the old one, but the times of
 //! the last foreground request are kept, or the restart would end an interval. A clock that steps back takes all
@@ -73,7 +76,7 @@ pub enum Input {
 pub struct Wake {
     /// At this instant at the latest.
     pub at: Option<Nanos>,
-    /// When the foreground leaves the device.
+    /// When the foreground leaves the device; it may be away now, and then has to return first.
     pub foreground_end: bool,
     /// When a background request leaves the device.
     pub background_end: bool,
@@ -183,6 +186,9 @@ impl Resource {
             State::Idle | State::Background if self.places(now) > 0 => {
                 Wake { at: Some(now), ..Wake::default() }
             }
+            State::Idle | State::Background if self.closed_until(now).is_some() => {
+                Wake { at: self.closed_until(now), foreground_end: true, ..Wake::default() }
+            }
             State::Idle | State::Background => Wake {
                 at: self.grants.next_settled(now, self.setting.settle),
                 background_end: true,
@@ -216,9 +222,18 @@ impl Resource {
         self.setting.opening.depth(self.setting.depth, foreground)
     }
 
+    /// When the closing part of the gap ends in which the foreground now is; `None` outside of one.
+    fn closed_until(&self, now: Nanos) -> Option<Nanos> {
+        let foreground = &self.track.view().foreground;
+        let closing = self.setting.closing?;
+        let in_gap = foreground.in_service == 0 && foreground.last_end > Nanos::ZERO;
+        (in_gap && closing.holds(now.since(foreground.last_end)))
+            .then(|| foreground.last_end.plus(closing.until))
+    }
+
     /// How many background requests may start at `now`.
     fn places(&self, now: Nanos) -> u32 {
-        if !self.state(now).admits_background() {
+        if !self.state(now).admits_background() || self.closed_until(now).is_some() {
             return 0;
         }
         match self.depth(now) {

@@ -25,6 +25,8 @@ pub struct Setting {
     pub settle: Nanos,
     /// How the bound opens when the foreground has gone.
     pub opening: Opening,
+    /// When the foreground's return is near and nothing starts any more; `None`: it may come at any moment.
+    pub closing: Option<Closing>,
 }
 
 impl Default for Setting {
@@ -37,6 +39,7 @@ impl Default for Setting {
             start_rule: StartRule::default(),
             settle: Nanos::from_micros(200),
             opening: Opening::NEVER,
+            closing: None,
         }
     }
 }
@@ -90,6 +93,41 @@ impl Opening {
                 }
             }
         }
+    }
+}
+
+/// A part of each foreground gap in which no background starts, because the foreground is about to return.
+///
+/// Problem: a foreground with regular gaps nearly always meets the request that was started last, late in the gap,
+/// while those started early would have been over in time. An interval delays starts, and makes that worse.
+///
+/// Both are ages of the gap, counted from the foreground's last end. A foreground that has not returned at `until`
+/// is taken for gone for now. What is in service at `from` goes on: like the depth, this is a bound on starts, and
+/// the states I, F, B, P and their edges (I-1 to I-5) are those without it. A foreground that never ended a request
+/// has no gaps, and none of them closes. `until` at or below `from` closes nothing.
+///
+/// ```text
+///  foreground ──┐                                         ┌── returns as usual
+///               └─────────────────────────────────────────┘
+///  background    ▇▇▇▇▇▇▇ ▇▇▇▇▇▇▇ ▇▇▇▇▇▇▇                         ▇▇▇▇▇▇▇
+///                starts may be made │ closed                    │ the foreground did not return
+///               0                  from                       until              age of the gap
+/// ```
+///
+/// Source: none; section 5.2 of the paper leaves adaptation open. The non-work-conserving interval (I-4) bets that
+/// the foreground returns soon after it left; this bets that it returns when it usually does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closing {
+    /// The age from which nothing starts.
+    pub from: Nanos,
+    /// The age at which background may start again.
+    pub until: Nanos,
+}
+
+impl Closing {
+    /// Whether nothing may start in a gap of this age.
+    pub fn holds(&self, age: Nanos) -> bool {
+        self.from <= age && age < self.until
     }
 }
 

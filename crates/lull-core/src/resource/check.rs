@@ -50,7 +50,14 @@ impl Resource {
         let never = state == State::Interval && self.setting.interval == Interval::Infinite;
         assert_eq!(nothing, self.waiting.is_empty() || never, "whoever waits is woken, and nobody else");
         assert!(wake.at.is_none_or(|at| at > now), "the time to wait for is ahead");
-        assert_eq!(wake.foreground_end, !self.waiting.is_empty() && state == State::Foreground);
+        let closed = self.closed_until(now).is_some();
+        assert!(!closed || self.places(now) == 0, "nothing starts while the gap closes");
+        assert!(!closed || !foreground, "a gap has no foreground in it");
+        assert_eq!(
+            wake.foreground_end,
+            !self.waiting.is_empty() && (foreground || (closed && state.admits_background())),
+            "the foreground's next end is awaited in it, and while the gap closes"
+        );
 
         for state in State::ALL {
             for event in Event::ALL {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::machine::{StartRule, Variant};
-use crate::setting::Opening;
+use crate::setting::{Closing, Opening};
 use crate::share::Share;
 use crate::view::ClassView;
 
@@ -355,4 +355,75 @@ fn a_new_setting_takes_effect_at_once() {
     assert_eq!(bench.tick(107), NONE);
     assert_eq!(bench.tick(108), [1]);
     assert_eq!(bench.resource.setting().variant, Variant::default());
+}
+
+/// Open for 30 ms of each gap, then closed until it is 80 ms old.
+fn closing() -> Bench {
+    let closing = Some(Closing { from: ms(30), until: ms(80) });
+    Bench::with(Setting { closing, settle: ms(1), ..Setting::default() })
+}
+
+#[test]
+fn nothing_starts_when_the_foreground_is_about_to_return() {
+    let mut bench = closing();
+    bench.foreground(100, 110);
+    assert_eq!(bench.arrive(139, 1), [1], "early in the gap");
+    bench.begin(139, true);
+    bench.end(140, true);
+    assert!(
+        !bench.resource.admits(ms(140)) && !bench.resource.admits(ms(189)) && bench.resource.admits(ms(190))
+    );
+    assert_eq!(bench.arrive(141, 2), NONE);
+    assert_eq!(bench.state(141), 'I', "a bound on starts, and no state of its own");
+    let wake = Wake { at: Some(ms(190)), foreground_end: true, background_end: false };
+    assert_eq!(bench.resource.wake(ms(141)), wake);
+    assert_eq!(bench.foreground(160, 170), [2], "the next gap begins with the foreground's next end");
+}
+
+#[test]
+fn a_foreground_that_did_not_return_is_taken_for_gone() {
+    let mut bench = closing();
+    bench.foreground(100, 110);
+    bench.arrive(150, 1);
+    assert_eq!(bench.tick(189), NONE);
+    assert_eq!(bench.tick(190), [1]);
+}
+
+#[test]
+fn what_is_in_service_goes_on_while_the_gap_closes() {
+    let mut bench = closing();
+    bench.foreground(100, 110);
+    bench.arrive(120, 1);
+    bench.begin(120, true);
+    bench.arrive(121, 2);
+    assert!(bench.resource.wake(ms(130)).background_end, "before the gap closes, room is what is waited for");
+    assert_eq!(bench.end(150, true), NONE);
+    assert_eq!(bench.resource.wake(ms(150)).at, Some(ms(190)));
+}
+
+#[test]
+fn without_a_foreground_no_gap_closes() {
+    let mut bench = closing();
+    assert_eq!(bench.arrive(100, 1), [1]);
+    bench.begin(110, false);
+    bench.step(110, Input::Returned(Ticket(1)));
+    assert_eq!(bench.arrive(145, 2), NONE, "the foreground is here");
+    assert!(bench.resource.wake(ms(145)).at.is_none());
+}
+
+#[test]
+fn the_interval_holds_the_early_part_of_a_gap_and_closing_the_late_part() {
+    let mut bench = Bench::with(Setting {
+        interval: Interval::Finite(ms(20)),
+        closing: Some(Closing { from: ms(30), until: ms(80) }),
+        ..Setting::default()
+    });
+    bench.foreground(100, 110);
+    bench.arrive(115, 1);
+    assert_eq!(bench.resource.wake(ms(115)), Wake { at: Some(ms(130)), ..Wake::default() });
+    let starts: Vec<u64> =
+        (110..200).filter(|at| bench.resource.state(ms(*at)).admits_background()).collect();
+    assert_eq!(starts.first(), Some(&130));
+    assert_eq!(bench.tick(145), NONE, "late for its interval's end, and closed by now");
+    assert_eq!(bench.tick(190), [1]);
 }

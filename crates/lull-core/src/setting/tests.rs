@@ -32,3 +32,12 @@ fn a_fixed_bound_never_opens_and_is_at_least_one() {
         assert_eq!(Opening::NEVER.depth(0, foreground), 1);
     }
 }
+
+#[test]
+fn a_gap_is_closed_from_one_age_until_the_other() {
+    let closing = Closing { from: Nanos(10), until: Nanos(20) };
+    let closed: Vec<u64> = (0..30).filter(|age| closing.holds(Nanos(*age))).collect();
+    assert_eq!(closed, (10..20).collect::<Vec<u64>>());
+    let empty = Closing { from: Nanos(20), until: Nanos(10) };
+    assert!((0..30).all(|age| !empty.holds(Nanos(age))));
+}

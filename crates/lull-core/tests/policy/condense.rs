@@ -4,8 +4,8 @@
 
 use crate::history::{DeviceEvent, apply, moments, possible};
 use lull_core::{
-    AfterBackground, Input, Interval, Nanos, Observation, Resource, Setting, StartRule, Ticket, Variant,
-    derive_state,
+    AfterBackground, Closing, Input, Interval, Nanos, Observation, Resource, Setting, StartRule, Ticket,
+    Variant, derive_state,
 };
 use proptest::prelude::*;
 
@@ -17,14 +17,20 @@ fn setting() -> impl Strategy<Value = Setting> {
     ];
     let variant = prop::sample::select(&Variant::ALL[..]);
     let rule = prop::sample::select(&StartRule::ALL[..]);
-    (interval, 1..4_u32, variant, rule).prop_map(|(interval, depth, variant, start_rule)| Setting {
-        interval,
-        depth,
-        variant,
-        start_rule,
-        settle: Nanos(4),
-        ..Setting::default()
-    })
+    let closing = prop::option::of(
+        (0..12_u64, 0..16_u64).prop_map(|(from, until)| Closing { from: Nanos(from), until: Nanos(until) }),
+    );
+    (interval, 1..4_u32, variant, rule, closing).prop_map(
+        |(interval, depth, variant, start_rule, closing)| Setting {
+            interval,
+            depth,
+            variant,
+            start_rule,
+            settle: Nanos(4),
+            closing,
+            ..Setting::default()
+        },
+    )
 }
 
 /// Time since the previous event, class, start or end, and whether the coarse resource misses the reading after it.

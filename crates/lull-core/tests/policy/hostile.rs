@@ -2,7 +2,7 @@
 //! soon as views make sense again everything that waits starts, in variants with an interval after each, too.
 
 use lull_core::{
-    ClassView, Input, Interval, Nanos, Observation, Resource, Setting, StartRule, Ticket, Variant,
+    ClassView, Closing, Input, Interval, Nanos, Observation, Resource, Setting, StartRule, Ticket, Variant,
 };
 use proptest::prelude::*;
 
@@ -48,7 +48,9 @@ proptest! {
         depth in 1..4_u32,
     ) {
         let interval = Nanos(100);
-        let setting = Setting { interval: Interval::Finite(interval), depth, variant, start_rule, ..Setting::default() };
+        let closing = Some(Closing { from: Nanos(50), until: Nanos(250) });
+        let setting =
+            Setting { interval: Interval::Finite(interval), depth, variant, start_rule, closing, ..Setting::default() };
         let mut resource = Resource::new(setting);
         let mut started = Vec::new();
         let mut tickets = 0;

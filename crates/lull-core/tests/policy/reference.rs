@@ -4,8 +4,8 @@
 
 use crate::history::{DeviceEvent, apply, moments, possible};
 use lull_core::{
-    AfterBackground, AfterEmpty, Foreground, Input, Interval, Nanos, Observation, Opening, Resource, Setting,
-    Share, StartRule, State, Ticket, Variant, Wake,
+    AfterBackground, AfterEmpty, Closing, Foreground, Input, Interval, Nanos, Observation, Opening, Resource,
+    Setting, Share, StartRule, State, Ticket, Variant, Wake,
 };
 use proptest::prelude::*;
 
@@ -145,9 +145,20 @@ impl Replay {
         self.setting.opening.depth(self.setting.depth, foreground)
     }
 
+    /// When starts are allowed again, if the foreground's return is near.
+    fn closed_until(&self) -> Option<Nanos> {
+        let (Some(end), Some(closing), 0) = (self.foreground_end, self.setting.closing, self.foreground)
+        else {
+            return None;
+        };
+        (end.plus(closing.from)..end.plus(closing.until)).contains(&self.now).then(|| end.plus(closing.until))
+    }
+
     fn may_start(&self) -> bool {
         let in_service = self.background as usize + self.granted.len();
-        matches!(self.state(), State::Idle | State::Background) && in_service < self.bound() as usize
+        matches!(self.state(), State::Idle | State::Background)
+            && in_service < self.bound() as usize
+            && self.closed_until().is_none()
     }
 
     fn start(&mut self) {
@@ -175,6 +186,9 @@ impl Replay {
             State::Foreground => Wake { foreground_end: true, ..Wake::default() },
             State::Interval => Wake { at: self.interval_end().flatten(), ..Wake::default() },
             _ if self.may_start() => Wake { at: Some(self.now), ..Wake::default() },
+            _ if self.closed_until().is_some() => {
+                Wake { at: self.closed_until(), foreground_end: true, ..Wake::default() }
+            }
             _ => Wake {
                 at: self.granted.first().map(|(at, _)| at.plus(self.setting.settle.max(Nanos(1)))),
                 background_end: true,
@@ -235,14 +249,18 @@ fn setting() -> impl Strategy<Value = Setting> {
     ];
     let variant = prop::sample::select(&Variant::ALL[..]);
     let rule = prop::sample::select(&StartRule::ALL[..]);
-    (interval, depth, variant, rule, 0..6_u64, opening).prop_map(
-        |(interval, depth, variant, start_rule, settle, opening)| Setting {
+    let closing = prop::option::of(
+        (0..12_u64, 0..16_u64).prop_map(|(from, until)| Closing { from: Nanos(from), until: Nanos(until) }),
+    );
+    (interval, depth, variant, rule, 0..6_u64, opening, closing).prop_map(
+        |(interval, depth, variant, start_rule, settle, opening, closing)| Setting {
             interval,
             depth,
             variant,
             start_rule,
             settle: Nanos(settle),
             opening,
+            closing,
         },
     )
 }

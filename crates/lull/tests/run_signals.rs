@@ -9,7 +9,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::foreground::{Foreground, wait_until_held};
+use common::foreground::{Foreground, Rhythm, wait_until_held};
 use common::pty::{CTRL_C, CTRL_Z, Terminal};
 use common::{
     clean_text, finish, job_of, lull_run, new_marker, output, send, state_of, wait_at_most, wait_for_end,
@@ -222,7 +222,7 @@ fn held_reader(marker: &str) -> Option<(Foreground, tempfile::TempDir, Child, u3
         return None;
     }
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let foreground = Foreground::start(dir.path())?;
+    let foreground = Foreground::start(dir.path(), Rhythm::Steady)?;
     let (path, _) = common::data_file(dir.path(), 8 << 20);
     let input = format!("if={path}");
     let words = ["dd", &input, "of=/dev/null", "bs=256k", "iflag=direct"];

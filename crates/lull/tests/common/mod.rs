@@ -216,3 +216,21 @@ pub(crate) fn next_random(state: &mut u64) -> u64 {
     *state ^= *state << 17;
     *state
 }
+
+/// A file of the job's freezer group, and what freezes it.
+pub(crate) fn freeze_file(front: u32) -> Option<(PathBuf, &'static str)> {
+    let files = [("cgroup.freeze", "1"), ("freezer.state", "FROZEN")];
+    let group_files = |group: PathBuf| files.map(|(name, word)| (group.join(name), word));
+    groups_of(front).into_iter().flat_map(group_files).find(|(path, _)| path.exists())
+}
+
+/// A checksum job, its parts as a shell runs them: many small calls through a pipe.
+pub(crate) fn checksum(path: &str, dd_options: &str) -> String {
+    format!("dd if={path} status=none {dd_options} | sha256sum")
+}
+
+/// `command` with its output caught, marked for [`assert_nothing_left`].
+pub(crate) fn spawn_marked(command: &mut Command, marker: &str) -> Child {
+    command.env(MARKER, marker).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}

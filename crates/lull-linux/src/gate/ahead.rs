@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use crate::gate::cached::borrow_descriptor;
+use crate::gate::cached::{PAGE_BYTES, borrow_descriptor, resident_pages};
 
 /// Files below this size are read by a request or two: nothing to gain.
 const MIN_BYTES: u64 = 256 * 1024;
@@ -97,6 +97,19 @@ impl OpenFile {
     /// Turns it on again.
     pub fn restore_kernel_read_ahead(&self) {
         self.advise(libc::POSIX_FADV_NORMAL);
+    }
+
+    /// Breaks off a read-ahead of the kernel that is under way: each of its bursts leaves a mark on a page that starts
+    /// the next one when the reader comes by, whatever was advised meanwhile. Whether something was there to drop, from
+    /// `offset` on within `length` bytes; the reader's own pages come back with the pieces read for it.
+    pub fn break_off(&self, offset: u64, length: u64) -> bool {
+        let first = offset.next_multiple_of(PAGE_BYTES);
+        let is_there = resident_pages(&self.file, first, length).is_ok_and(|(resident, _)| resident > 0);
+        if let (true, Ok(first), Ok(length)) = (is_there, i64::try_from(first), i64::try_from(length)) {
+            // SAFETY: advice about an open file.
+            unsafe { libc::posix_fadvise(self.file.as_raw_fd(), first, length, libc::POSIX_FADV_DONTNEED) };
+        }
+        is_there
     }
 
     /// Asks for pages of a range; returns once the requests are under way.

@@ -14,7 +14,8 @@ use crate::gate::target::Read;
 
 /// cachestat(2); the number is the same on every architecture.
 const SYS_CACHESTAT: libc::c_long = 451;
-const PAGE_BYTES: u64 = 4096;
+/// Pages are counted in this size, whatever the machine's.
+pub(crate) const PAGE_BYTES: u64 = 4096;
 
 #[repr(C)]
 struct Range {

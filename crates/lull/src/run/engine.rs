@@ -292,7 +292,8 @@ impl Engine {
             self.background_seen = background;
             let (disks, known) = (&self.disks, &mut self.disk_of_dev);
             self.reader.look(now, &pids, |dev| {
-                *known.entry(dev).or_insert_with(|| find_disk(disks, dev))
+                let disk = *known.entry(dev).or_insert_with(|| find_disk(disks, dev));
+                disk.map(|disk| (disk, disks[disk].traits.read_ahead_bytes))
             });
         }
         // A piece that starts at once may be followed by the next one.
@@ -327,6 +328,11 @@ impl Engine {
             }
         }
         self.waiters.values().map(|waiter| waiter.checked.plus(SIGNAL_CHECK)).min()
+    }
+
+    /// Bytes read ahead for the job.
+    pub(crate) fn read_ahead_bytes(&self) -> u64 {
+        self.reader.bytes
     }
 
     /// Whether some disk wants the job frozen.

@@ -1,6 +1,6 @@
 //! Reading ahead for the job while the foreground is at work: which of its files are followed, and whose turn it is.
 //!
-//! The job's descriptors are looked through every few milliseconds, and only while the foreground is at work and the
+//! The job's descriptors are looked through every millisecond, and only while the foreground is at work and the
 //! job makes requests that no gate has seen. Each piece is a background request like any other: it has a ticket, waits
 //! in its disk's queue and is read when it is let go. Policy: [`lull_core::ahead`].
 
@@ -10,9 +10,11 @@ use lull_core::{Ahead, Nanos, Piece, Ticket};
 use lull_linux::gate::ahead::{OpenFile, Slot, slots};
 
 /// How often the job's descriptors are looked through.
-const LOOK_EVERY: Nanos = Nanos::from_millis(3);
+const LOOK_EVERY: Nanos = Nanos::from_millis(1);
 /// Files followed at once; a job with more reads the rest without read-ahead of ours.
 const MAX_FILES: usize = 64;
+/// A burst that is in the device cannot be broken off: a few tries.
+const BREAKS: u32 = 8;
 struct Followed {
     file: OpenFile,
     ahead: Ahead,
@@ -20,6 +22,19 @@ struct Followed {
     /// The piece that waits for its turn.
     asked: Option<(u64, Piece)>,
     seen: bool,
+    /// How often a read-ahead of the kernel may still be broken off.
+    breaks: u32,
+}
+
+impl Followed {
+    /// Ends the kernel's own read-ahead, which goes on for a while after it was turned off.
+    fn break_off(&mut self, read_ahead_bytes: u64) {
+        let Some(position) = self.file.position() else { return };
+        let from = self.ahead.until().max(position);
+        if self.breaks > 0 && self.file.break_off(from, read_ahead_bytes.saturating_mul(2)) {
+            self.breaks -= 1;
+        }
+    }
 }
 
 /// See the module.
@@ -43,21 +58,32 @@ impl Reader {
         self.looked.plus(LOOK_EVERY)
     }
 
-    /// Looks through the descriptors of these processes; `disk_of` tells which disk serves a file system.
-    pub(crate) fn look(&mut self, now: Nanos, pids: &[i32], mut disk_of: impl FnMut(u64) -> Option<usize>) {
+    /// Looks through the descriptors of these processes; `disk_of` tells which disk serves a
+    /// file system, and how many bytes the kernel reads ahead there.
+    pub(crate) fn look(
+        &mut self,
+        now: Nanos,
+        pids: &[i32],
+        mut disk_of: impl FnMut(u64) -> Option<(usize, u64)>,
+    ) {
         self.looked = now;
         self.files.values_mut().for_each(|followed| followed.seen = false);
         for slot in pids.iter().flat_map(|pid| slots(*pid)) {
             if let Some(followed) = self.files.get_mut(&slot) {
                 followed.seen = true;
+                if let Some((_, read_ahead_bytes)) = disk_of(followed.file.dev) {
+                    followed.break_off(read_ahead_bytes);
+                }
             } else if self.files.len() < MAX_FILES
                 && let Some(file) = OpenFile::open(&slot)
-                && let Some(disk) = disk_of(file.dev)
+                && let Some((disk, read_ahead_bytes)) = disk_of(file.dev)
             {
                 file.stop_kernel_read_ahead();
                 // Position zero is where it was opened: whatever has been read since shows that it is being read.
-                self.files
-                    .insert(slot, Followed { file, ahead: Ahead::new(0), disk, asked: None, seen: true });
+                let ahead = Ahead::new(0);
+                let mut followed = Followed { file, ahead, disk, asked: None, seen: true, breaks: BREAKS };
+                followed.break_off(read_ahead_bytes);
+                self.files.insert(slot, followed);
             }
         }
         // A piece that still waits keeps its file until it is let go.

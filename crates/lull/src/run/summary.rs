@@ -47,6 +47,8 @@ pub(crate) struct Summary {
     pub(crate) held_ns: u64,
     pub(crate) sensor: String,
     pub(crate) gate: super::engine::GateCounts,
+    /// Bytes that lull read ahead for the job, in the gaps.
+    pub(crate) read_ahead_bytes: u64,
     /// Times the job was frozen, and for how long in all.
     pub(crate) freezes: u64,
     pub(crate) frozen_ns: u64,

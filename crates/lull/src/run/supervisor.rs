@@ -296,6 +296,7 @@ impl Supervisor {
             held_ns: engine.held(now).0,
             sensor: sensor.to_owned(),
             gate: engine.counts,
+            read_ahead_bytes: engine.read_ahead_bytes(),
             freezes: freezer.count(),
             frozen_ns: freezer.total(now).0,
             supervisor_cpu_ns: cpu,

@@ -6,8 +6,8 @@ use lull_bpf::record::{
 };
 use lull_bpf::{Device, DeviceReport};
 use lull_core::{
-    AfterBackground, AfterEmpty, Control, Estimate, Hold, HoldAction, Nanos, Observation, Resource, Setting,
-    StartRule, State, Telemetry, Wake,
+    AfterBackground, AfterEmpty, Control, ControlSetting, Estimate, Hold, HoldAction, IntervalChoice, Nanos,
+    Observation, Resource, Setting, StartRule, State, Telemetry, Wake,
 };
 use lull_linux::sense::fallback::{FallbackSensor, JobIo};
 use lull_linux::topology::DevT;
@@ -51,6 +51,7 @@ pub(crate) struct DiskTraits {
 
 pub(crate) struct Disk {
     pub(crate) traits: DiskTraits,
+    aim: ControlSetting,
     pub(crate) resource: Resource,
     pub(crate) control: Control,
     sensor: Sensor,
@@ -67,14 +68,16 @@ impl Disk {
     pub(crate) fn new(
         traits: DiskTraits,
         sensor: Sensor,
-        mut control: Control,
+        aim: ControlSetting,
         hold: Option<Hold>,
         now: Nanos,
     ) -> Self {
+        let mut control = Control::new(aim);
         let setting =
             control.update(now, &Telemetry { rotational: traits.rotational, ..Telemetry::default() });
         let disk = Self {
             traits,
+            aim,
             resource: Resource::new(setting),
             control,
             sensor,
@@ -175,6 +178,7 @@ impl Disk {
 
     /// Runs the hold machine. `covered`: the background now in the device was let in by the request gate.
     pub(crate) fn hold(&mut self, now: Nanos, covered: bool) -> Option<Nanos> {
+        let harmful = self.control.is_harmful() && self.exceeds_budget();
         let Sensor::Bpf(device) = &self.sensor else { return None };
         let hold = self.hold.as_mut()?;
         let leaks = device.leaks();
@@ -182,7 +186,6 @@ impl Disk {
             self.covered_leaks += leaks - self.seen_leaks;
         }
         self.seen_leaks = leaks;
-        let harmful = self.control.is_harmful();
         let state = self.resource.state(now);
         match hold.step(now, leaks - self.covered_leaks, state, harmful) {
             Some(HoldAction::Freeze) => self.frozen = true,
@@ -196,6 +199,13 @@ impl Disk {
         let in_interval = self.frozen && state == State::Interval;
         let expiry = if in_interval { self.resource.interval_end(now) } else { None };
         hold.next_wake(now).into_iter().chain(expiry).min()
+    }
+
+    /// Whether what the foreground loses now is more than it may. Not known is taken for yes; a fixed interval is kept
+    /// whatever it costs the background.
+    fn exceeds_budget(&self) -> bool {
+        self.aim.interval != IntervalChoice::Auto
+            || self.control.estimate().is_none_or(|estimate| estimate.loss > self.aim.budget)
     }
 
     /// Whether this disk wants the job frozen.

@@ -1,7 +1,7 @@
 //! Choosing and starting the sensors, one per disk.
 
 use lull_bpf::{BlockSensor, Protect, record::MAX_DEVICES};
-use lull_core::{Control, Hold};
+use lull_core::{Hold, Nanos};
 use lull_linux::clock;
 use lull_linux::root::Root;
 use lull_linux::sense::fallback::{FallbackSensor, JobIo};
@@ -19,6 +19,9 @@ pub(crate) struct Sensors {
     pub(crate) kind: &'static str,
     pub(crate) notes: Vec<String>,
 }
+
+/// How often the job's processes are looked for.
+const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 
 /// Sectors are 512 bytes in sysfs, whatever the disk's own.
 fn is_worth_watching(root: &Root, disk: &HostDisk) -> bool {
@@ -95,20 +98,29 @@ fn observed(
             sensor: Box::new(FallbackSensor::new(&disk.name, Root::real())),
             latest: lull_core::Observation::default(),
             sampled: lull_core::Nanos::ZERO,
-            job_io: {
-                let family = family.clone();
-                Box::new(move || JobIo::of_processes(&Root::real(), family.pids()))
-            },
+            job_io: job_io(family.clone()),
         },
     };
     let hold = (can_freeze && has_bpf && settings.hold.is_some())
         .then(|| Hold::new(settings.hold.unwrap_or_default()));
-    let control = Control::new(settings.control);
     let traits = DiskTraits {
         name: disk.name.clone(),
         dev: disk.dev,
         rotational,
         read_ahead_bytes: read_ahead_kib * 1024,
     };
-    Some(Disk::new(traits, sensor, control, hold, clock::now()))
+    Some(Disk::new(traits, sensor, settings.control, hold, clock::now()))
+}
+
+/// Sums up the I/O of the job's processes. Finding them costs far more than reading their accounts, so that those that
+/// were found are read for a while.
+fn job_io(family: Family) -> Box<dyn FnMut() -> JobIo + Send> {
+    let (mut pids, mut looked) = (family.pids(), clock::now());
+    Box::new(move || {
+        let now = clock::now();
+        if now.since(looked) >= LOOK_EVERY {
+            (pids, looked) = (family.pids(), now);
+        }
+        JobIo::of_processes(&Root::real(), pids.iter().copied())
+    })
 }

@@ -119,11 +119,7 @@ fn paint_bars(area: &Area<'_>, panel: &Panel) -> Drawn {
 fn short(name: &str) -> String {
     const MOST: usize = 18;
     let name = name.replace("lull --interval ", "P ").replace(" --depth ", ", depth ").replace("lull --", "");
-    if name.chars().count() <= MOST {
-        name
-    } else {
-        name.chars().take(MOST - 1).chain(['…']).collect()
-    }
+    if name.chars().count() <= MOST { name } else { name.chars().take(MOST - 1).chain(['…']).collect() }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a position within a picture")]

@@ -10,69 +10,44 @@
 //!    those that did not. Until there are samples it is half the background's service time.
 //! 2. From the lengths of past gaps follow the loss and the work of each interval (`frontier.rs`). Take what costs
 //!    at most `free`; if that leaves background less than `work_floor` of the idle time, spend up to `budget`.
-//! 3. Raise the bound while the foreground does not notice (`depth.rs`).
-//! 4. Keep measuring: when hardly any request arrives without background, withhold background now and then for a
-//!    baseline. The other way round, alternating between two intervals brings samples of both kinds.
-//! 5. Open the bound as the foreground stays away ([`Opening`]).
+//! 3. Where gaps have a usual length, close their late part instead of delaying their start (`closing.rs`), if that
+//!    lets background do more.
+//! 4. Raise the bound while the foreground does not notice (`depth.rs`).
+//! 5. Keep measuring: when hardly any request arrives without background, withhold background now and then for a
+//!    baseline. The other way round, alternating between two intervals brings samples of both kinds, and where gaps
+//!    close they stay open now and then.
+//! 6. Open the bound as the foreground stays away ([`Opening`]).
 //!
 //! Units: nanoseconds; loss and work are shares. Windows: one to two seconds, or 200 to 400 foreground requests.
 //!
 //! Edge cases: a sensor without histograms leaves the starting values in force. Counts that went back (a restarted
-//! sensor) are counted from zero. Background that is seldom active is taken for half as dangerous as greedy
+//! sensor) are counted from zero. Virtual disks claim to rotate: the claim counts until latencies say more. Background that is seldom active is taken for half as dangerous as greedy
 //! background at the least, since it may become greedy at any moment.
 //!
 //! Source: the paper's section 5.2 asks for an interval that follows the counters; 2.1 and 4.2 give its useful
 //! range. The bound is needed because devices today serve many requests at once.
 
+mod ceiling;
 mod choice;
+mod closing;
 mod depth;
 mod frontier;
 mod tail;
+mod telemetry;
 mod window;
 
 pub use choice::{ControlSetting, DepthChoice, IntervalChoice, ParseDepthError, ParseIntervalError};
+pub use telemetry::{Estimate, Telemetry};
 
 use crate::histogram::Histogram;
-use crate::setting::{Foreground, Opening, Setting};
-use crate::share::{Loss, Share};
+use crate::setting::{Closing, Foreground, Opening, Setting};
+use crate::share::Share;
 use crate::time::{Interval, Nanos};
+use closing::{Forecast, Measured, Rival, Rounds};
 use depth::{Evidence, Search};
 use frontier::{Cost, Mix, Target};
+use telemetry::new_of;
 use window::{Counts, Window, above, mean, variance_of_mean};
-
-/// What a sensor has counted of one resource since it began; all cumulative.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Telemetry {
-    /// Latency of foreground requests that found no background in service on arrival.
-    pub quiet: Histogram,
-    /// Latency of foreground requests that found some.
-    pub loaded: Histogram,
-    /// Spans from the moment no foreground is in service to the next foreground arrival.
-    pub gaps: Histogram,
-    /// Time of background requests in the device.
-    pub service: Histogram,
-    /// When the latest foreground request finished.
-    pub foreground_last_end: Nanos,
-    /// Foreground requests that ever arrived.
-    pub foreground_started: u64,
-    /// Background requests that ever arrived.
-    pub background_started: u64,
-    /// Whether the device says that it rotates.
-    pub rotational: bool,
-}
-
-/// What background costs the foreground now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Estimate {
-    /// Loss of foreground throughput.
-    pub loss: Loss,
-    /// Delay of a request that meets background.
-    pub delay: Nanos,
-    /// Share of foreground requests that met background.
-    pub met: Share,
-    /// Time per foreground request while the foreground is at work.
-    pub cycle: Nanos,
-}
 
 /// Interval and bound of one resource.
 #[derive(Clone, Debug)]
@@ -80,11 +55,14 @@ pub struct Control {
     aim: ControlSetting,
     window: Window,
     search: Search,
+    rounds: Rounds,
     last: Option<(Nanos, Telemetry)>,
     setting: Setting,
     epoch: Epoch,
     /// Delay of a loaded request when it was last known, in nanoseconds.
     known_delay: Option<f64>,
+    /// The background's service before the costs were last forgotten.
+    outdated: Histogram,
     estimate: Option<Estimate>,
     /// Loss if background ran in every gap.
     unrestrained: f64,
@@ -100,10 +78,33 @@ struct Epoch {
     random: u64,
 }
 
+impl Epoch {
+    /// Whether this epoch is one of the few, one in `many`, in which something else is done, to learn from it.
+    fn is_one_in(&mut self, many: u64) -> bool {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random.is_multiple_of(many)
+    }
+
+    /// The interval of `mix` whose turn it is.
+    fn alternate(&mut self, mix: &Mix) -> Nanos {
+        self.owed += mix.share;
+        if self.owed >= 1.0 {
+            self.owed = (self.owed - 1.0).min(1.0);
+            mix.low
+        } else {
+            mix.high
+        }
+    }
+}
+
 /// The alternation of intervals lets at least this many foreground requests pass.
 const EPOCH_REQUESTS: u64 = 4;
 /// One epoch in this many withholds background, when there is no baseline.
 const EXPLORE: u64 = 32;
+/// One epoch in this many leaves gaps open that would close: few enough not to show in the 99th percentile.
+const LEAVE_OPEN: u64 = 128;
 /// Weight of an assumed delay, in requests.
 const ASSUMED: f64 = 4.0;
 /// Gaps needed before they are believed.
@@ -128,10 +129,12 @@ impl Control {
             aim,
             window: Window::default(),
             search: Search::default(),
+            rounds: Rounds::default(),
             last: None,
             setting,
             epoch: Epoch { began: Nanos::ZERO, started: 0, owed: 0.0, random: 0x9E37_79B9_7F4A_7C15 },
             known_delay: None,
+            outdated: Histogram::default(),
             estimate: None,
             unrestrained: 0.0,
         }
@@ -140,22 +143,38 @@ impl Control {
     /// What the sensor has counted by `now`; returns what to do until the next call, 20 to 100 ms later.
     pub fn update(&mut self, now: Nanos, telemetry: &Telemetry) -> Setting {
         self.account(now, telemetry);
-        let counts = self.window.view();
+        let mut counts = self.window.view();
         let cost = self.cost(&counts, telemetry);
         self.assess(&counts, &cost);
         if self.aim.depth == DepthChoice::Auto && self.search.judge(now, &self.evidence(&counts, &cost)) {
             self.window.forget_depth();
+            self.window.forget_rounds();
+            self.rounds.restart();
+            counts = self.window.view();
         }
+        let (interval, closing) = self.course(now, telemetry, &counts, &cost);
         self.setting = Setting {
-            interval: self.interval(now, telemetry, &counts, &cost),
+            interval,
+            closing,
             depth: match self.aim.depth {
                 DepthChoice::Auto => self.search.depth(),
                 DepthChoice::Fixed(depth) => depth.max(1),
             },
-            opening: self.opening(&counts, telemetry),
+            opening: self.opening(&counts, telemetry, closing),
             ..self.setting
         };
         self.setting
+    }
+
+    /// Forgets what background costs, because something outside has changed it; what the foreground does by itself
+    /// (its gaps, its latency without background) is remembered.
+    pub fn restart_costs(&mut self) {
+        self.window.forget_costs();
+        self.search.restart();
+        self.rounds.restart();
+        self.known_delay = None;
+        self.estimate = None;
+        self.outdated = self.last.as_ref().map_or_else(Histogram::default, |(_, last)| last.service.clone());
     }
 
     /// What background costs now; `None` before any foreground request met some.
@@ -187,9 +206,11 @@ impl Control {
         let loaded = new_of(&telemetry.loaded, &before.loaded);
         let arrived = telemetry.foreground_started.saturating_sub(before.foreground_started);
         let background = telemetry.background_started.saturating_sub(before.background_started);
+        let met = loaded.count();
+        let closes = self.setting.closing.is_some();
         let exposed = match self.setting.interval {
-            Interval::Finite(length) => above(&gaps, length),
-            Interval::Infinite => 0,
+            Interval::Finite(length) if !closes => above(&gaps, length),
+            _ => 0,
         };
         let at_work = arrived > 0 || now.since(telemetry.foreground_last_end) < self.gone_after();
         let active = if at_work { now.since(then) } else { Nanos::ZERO };
@@ -197,15 +218,20 @@ impl Control {
             if arrived > 0 { new_of(&telemetry.service, &before.service) } else { Histogram::default() };
         let counts = Counts {
             quiet: new_of(&telemetry.quiet, &before.quiet),
-            met: loaded.count(),
+            met,
             served: if arrived > 0 { background } else { 0 },
             served_in: if arrived > 0 { active } else { Nanos::ZERO },
+            unclosed: if closes { Histogram::default() } else { loaded.clone() },
             loaded,
             gaps,
             service,
             active,
             arrived,
+            arrived_at_bound: arrived,
             exposed,
+            exposed_met: if closes { 0 } else { met },
+            closed: if closes { arrived } else { 0 },
+            closed_met: if closes { met } else { 0 },
         };
         self.window.add(now, &counts);
     }
@@ -215,12 +241,11 @@ impl Control {
     }
 
     fn cost(&mut self, counts: &Counts, telemetry: &Telemetry) -> Cost {
-        let service = mean(&counts.service).or_else(|| mean(&telemetry.service));
-        let slow = telemetry.rotational || mean(&telemetry.quiet).is_some_and(|latency| latency > SLOW_NS);
-        let service = service.unwrap_or(if slow { START_SLOW.0 as f64 } else { START_FAST.0 as f64 / 2.0 });
+        let start = if is_slow(telemetry) { START_SLOW.0 } else { START_FAST.0 / 2 };
+        let service = self.service(counts, telemetry).unwrap_or(start as f64);
         let assumed = self.known_delay.unwrap_or(service / 2.0);
-        let loaded = counts.loaded.count() as f64;
-        let delay = match (mean(&counts.loaded), mean(&counts.quiet)) {
+        let loaded = counts.unclosed.count() as f64;
+        let delay = match (mean(&counts.unclosed), mean(&counts.quiet)) {
             (Some(met), Some(free)) => (ASSUMED * assumed + loaded * (met - free)) / (ASSUMED + loaded),
             _ => assumed,
         };
@@ -231,7 +256,7 @@ impl Control {
         let requests = counts.arrived as f64;
         let met = counts.met as f64;
         let cycle = counts.active.0 as f64 / requests.max(1.0) - met / requests.max(1.0) * delay;
-        let exposure = (met + ASSUMED) / (counts.exposed as f64 + ASSUMED);
+        let exposure = (counts.exposed_met as f64 + ASSUMED) / (counts.exposed as f64 + ASSUMED);
         Cost { requests, exposure: exposure.max(0.5), delay, cycle: cycle.max(1.0) }
     }
 
@@ -251,14 +276,14 @@ impl Control {
     }
 
     fn evidence(&self, counts: &Counts, cost: &Cost) -> Evidence {
-        let met = counts.met as f64 / cost.requests.max(1.0);
+        let met = counts.loaded.count() as f64 / (counts.arrived_at_bound as f64).max(1.0);
         let error =
             (variance_of_mean(&counts.loaded) + variance_of_mean(&counts.quiet)).sqrt() * met / cost.cycle;
         let service = mean(&counts.service).unwrap_or(0.0);
         let idle = counts.gaps.sum_ns as f64 / (counts.active.0 as f64).max(1.0);
         let in_service = counts.served as f64 * service / (counts.served_in.0 as f64).max(1.0);
         Evidence {
-            loaded: counts.loaded.count().min(counts.quiet.count().saturating_mul(16)),
+            loaded: counts.loaded.count().max(counts.closed).min(counts.quiet.count().saturating_mul(16)),
             loss: cost.loss(met),
             error,
             free: self.aim.free.fraction(),
@@ -269,23 +294,38 @@ impl Control {
         }
     }
 
-    fn interval(&mut self, now: Nanos, telemetry: &Telemetry, counts: &Counts, cost: &Cost) -> Interval {
+    /// Time in the device of a background request.
+    fn service(&self, counts: &Counts, telemetry: &Telemetry) -> Option<f64> {
+        mean(&counts.service).or_else(|| mean(&new_of(&telemetry.service, &self.outdated)))
+    }
+
+    /// The interval, and the closing part of gaps if that does better.
+    fn course(
+        &mut self,
+        now: Nanos,
+        telemetry: &Telemetry,
+        counts: &Counts,
+        cost: &Cost,
+    ) -> (Interval, Option<Closing>) {
         if let IntervalChoice::Fixed(interval) = self.aim.interval {
-            return interval;
+            return (interval, None);
         }
         if counts.gaps.count() < FEW {
-            let slow = telemetry.rotational || mean(&counts.quiet).is_some_and(|latency| latency > SLOW_NS);
-            return Interval::Finite(if slow { START_SLOW } else { START_FAST });
+            return (Interval::Finite(if is_slow(telemetry) { START_SLOW } else { START_FAST }), None);
         }
+        let in_force = (self.setting.interval, self.setting.closing);
         let cycles = nanos(cost.cycle).times(EPOCH_REQUESTS);
         let requests = telemetry.foreground_started.saturating_sub(self.epoch.started);
         if requests < EPOCH_REQUESTS && now.since(self.epoch.began) < cycles {
-            return self.setting.interval;
+            return in_force;
         }
         self.epoch.began = now;
         self.epoch.started = telemetry.foreground_started;
-        if self.explores(counts) {
-            return Interval::Finite(counts.gaps.mean().unwrap_or(START_FAST).times(4));
+        let explores = self.epoch.is_one_in(if in_force.1.is_some() { LEAVE_OPEN } else { EXPLORE });
+        let quiet = counts.quiet.count();
+        let scarce = quiet < 8 || quiet < counts.arrived / 20;
+        if explores && scarce && counts.arrived >= EXPLORE {
+            return (Interval::Finite(counts.gaps.mean().unwrap_or(START_FAST).times(4)), None);
         }
         let target = Target {
             free: self.aim.free.fraction().min(self.aim.budget.fraction() * SPENT),
@@ -293,49 +333,66 @@ impl Control {
             work_floor: self.aim.work_floor.fraction(),
         };
         let points = frontier::candidates(&counts.gaps, cost);
-        let Some(Mix { low, high, share }) = frontier::choose(&points, &target) else {
-            return self.setting.interval;
-        };
-        self.epoch.owed += share;
-        if self.epoch.owed >= 1.0 {
-            self.epoch.owed = (self.epoch.owed - 1.0).min(1.0);
-            Interval::Finite(low)
-        } else {
-            Interval::Finite(high)
+        let Some(mix) = frontier::choose(&points, &target) else { return in_force };
+        if let Some(forecast) = Forecast::new(&counts.gaps, &counts.service, cost) {
+            let closing =
+                self.closing(now, counts, &forecast, frontier::loss(&points, &mix), &mix, target.free);
+            if closing.is_some() && !explores {
+                return (Interval::NONE, closing);
+            }
+        } else if in_force.1.is_some() {
+            return in_force;
         }
+        (Interval::Finite(self.epoch.alternate(&mix)), None)
     }
 
-    /// Whether this epoch is one of those that withhold background for a baseline.
-    fn explores(&mut self, counts: &Counts) -> bool {
-        self.epoch.random ^= self.epoch.random << 13;
-        self.epoch.random ^= self.epoch.random >> 7;
-        self.epoch.random ^= self.epoch.random << 17;
-        let quiet = counts.quiet.count();
-        let scarce = quiet < 8 || quiet < counts.arrived / 20;
-        scarce && counts.arrived >= EXPLORE && self.epoch.random.is_multiple_of(EXPLORE)
+    fn closing(
+        &mut self,
+        now: Nanos,
+        counts: &Counts,
+        forecast: &Forecast<'_>,
+        loss: f64,
+        mix: &Mix,
+        free: f64,
+    ) -> Option<Closing> {
+        let starts =
+            mix.share * forecast.starts_after(mix.low) + (1.0 - mix.share) * forecast.starts_after(mix.high);
+        let measured = Measured { arrived: counts.closed, met: counts.closed_met };
+        let before = self.rounds.in_force();
+        let closing = self.rounds.choose(now, forecast, &measured, &Rival { loss, starts }, free);
+        if self.rounds.in_force() != before {
+            self.window.forget_rounds();
+        }
+        closing
     }
 
-    fn opening(&self, counts: &Counts, telemetry: &Telemetry) -> Opening {
+    fn opening(&self, counts: &Counts, telemetry: &Telemetry, closing: Option<Closing>) -> Opening {
         if self.aim.depth != DepthChoice::Auto {
             return Opening::NEVER;
         }
-        let service = mean(&counts.service).or_else(|| mean(&telemetry.service));
-        let service =
-            service.unwrap_or(if telemetry.rotational { START_SLOW.0 as f64 } else { START_FAST.0 as f64 });
+        let start = if is_slow(telemetry) { START_SLOW } else { START_FAST };
+        let service = self.service(counts, telemetry).unwrap_or(start.0 as f64);
         let usual = counts.gaps.mean().unwrap_or(GONE).times(4);
         let longest = counts.gaps.quantile(0.995).unwrap_or(GONE);
         Opening {
             drain_share: Share::percent(5),
             service: nanos(service),
-            after: usual.max(longest),
+            after: usual.max(longest).max(closing.map_or(Nanos::ZERO, |closing| closing.until)),
             unseen: UNSEEN,
         }
     }
 }
 
-/// What `now` counts beyond `before`; all of it if the sensor has restarted.
-fn new_of(now: &Histogram, before: &Histogram) -> Histogram {
-    if now.count() < before.count() { now.clone() } else { now.since(before) }
+/// Whether the device is one of those that take milliseconds: what it says of itself counts until it was seen at work.
+fn is_slow(telemetry: &Telemetry) -> bool {
+    let mut seen = telemetry.quiet.clone();
+    if seen.count() < FEW {
+        seen.merge(&telemetry.loaded);
+    }
+    if seen.count() < FEW {
+        return telemetry.rotational;
+    }
+    mean(&seen).is_some_and(|latency| latency > SLOW_NS)
 }
 
 #[expect(

@@ -18,11 +18,10 @@
 //! *Gain*: by Little's law `depth` requests of latency `S` are `depth / S` per second. Where one more gains less
 //! than a quarter of the ideal, the device has no room for it, and more waiting for nothing is not worth any risk.
 
+use super::ceiling::Ceiling;
 use super::tail::Tail;
 use crate::time::Nanos;
 
-const BACK_OFF: Nanos = Nanos::from_secs(4);
-const BACK_OFF_MOST: Nanos = Nanos::from_secs(300);
 const MOST: u32 = 256;
 /// Loaded requests and background services that a judgement takes.
 const ENOUGH: u64 = 100;
@@ -30,7 +29,7 @@ const ENOUGH: u64 = 100;
 /// What was measured at the present bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    /// Foreground requests that met background at this bound.
+    /// Foreground requests that met background at this bound, or did not although it ran in each gap.
     pub(super) loaded: u64,
     /// Foreground loss, and its standard error.
     pub(super) loss: f64,
@@ -49,21 +48,14 @@ pub(super) struct Evidence {
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     depth: u32,
-    ceiling: Option<Ceiling>,
+    ceiling: Ceiling,
     /// Requests per second at the bound below, once it was judged.
     rate_below: Option<f64>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Ceiling {
-    depth: u32,
-    until: Nanos,
-    back_off: Nanos,
-}
-
 impl Default for Search {
     fn default() -> Self {
-        Self { depth: 1, ceiling: None, rate_below: None }
+        Self { depth: 1, ceiling: Ceiling::default(), rate_below: None }
     }
 }
 
@@ -72,11 +64,17 @@ impl Search {
         self.depth
     }
 
+    /// Something outside has changed: what failed may succeed, and rates compare no longer.
+    pub(super) fn restart(&mut self) {
+        self.ceiling = Ceiling::default();
+        self.rate_below = None;
+    }
+
     /// Judges the present bound; true if it changed and evidence must be gathered anew.
     pub(super) fn judge(&mut self, now: Nanos, evidence: &Evidence) -> bool {
         let harmed = evidence.loss - 2.0 * evidence.error > evidence.free || evidence.tail == Tail::Suffers;
         if self.depth > 1 && evidence.loaded >= ENOUGH / 4 && harmed {
-            self.bar(now);
+            self.ceiling.lower_to(now, self.depth);
             self.depth /= 2;
             self.rate_below = None;
             return true;
@@ -88,34 +86,21 @@ impl Search {
         if let (Some(below), true) = (self.rate_below, self.depth > 1) {
             let ideal = 1.0 / f64::from(self.depth - 1);
             if rate / below - 1.0 < ideal / 4.0 {
-                self.bar(now);
+                self.ceiling.lower_to(now, self.depth);
                 self.depth -= 1;
                 self.rate_below = None;
                 return true;
             }
         }
-        let barred =
-            self.ceiling.is_some_and(|ceiling| self.depth + 1 >= ceiling.depth && now < ceiling.until);
         let unharmed = evidence.loss <= evidence.free / 2.0
             && evidence.loss + evidence.error <= evidence.free
             && evidence.tail == Tail::Fine;
-        if unharmed && evidence.in_use && !barred && self.depth < MOST {
+        if unharmed && evidence.in_use && !self.ceiling.bars(now, self.depth + 1) && self.depth < MOST {
             self.rate_below = Some(rate);
             self.depth += 1;
             return true;
         }
         false
-    }
-
-    /// The present bound is not tried again before the back-off is over. Only a ceiling that was tried again and
-    /// failed again doubles it: neither several halvings in a row nor a higher ceiling do.
-    fn bar(&mut self, now: Nanos) {
-        let back_off = match self.ceiling {
-            Some(ceiling) if now < ceiling.until => ceiling.back_off,
-            Some(ceiling) if self.depth <= ceiling.depth => ceiling.back_off.times(2).min(BACK_OFF_MOST),
-            _ => BACK_OFF,
-        };
-        self.ceiling = Some(Ceiling { depth: self.depth, until: now.plus(back_off), back_off });
     }
 }
 

@@ -173,7 +173,8 @@ fn work(hull: &[Point], mix: &Mix) -> f64 {
     mean(hull, mix, |point| point.work)
 }
 
-fn loss(hull: &[Point], mix: &Mix) -> f64 {
+/// What `mix` costs; both of its intervals are among the points.
+pub(super) fn loss(hull: &[Point], mix: &Mix) -> f64 {
     mean(hull, mix, |point| point.loss)
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::share::Loss;
 
 fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
@@ -163,4 +164,54 @@ fn a_sensor_that_restarts_is_counted_from_zero() {
     device.cycles(10, ms(10), ms(3), true);
     let after = device.control.estimate().unwrap();
     assert!(after.loss.fraction() < 2.0 * before.loss.fraction(), "{before:?}, then {after:?}");
+}
+
+#[test]
+fn a_disk_that_claims_to_rotate_is_fast_once_it_was_seen_to_be() {
+    let mut telemetry = Telemetry { rotational: true, ..Telemetry::default() };
+    assert!(is_slow(&telemetry));
+    for _ in 0..FEW {
+        telemetry.loaded.record(Nanos::from_micros(130));
+    }
+    assert!(!is_slow(&telemetry), "beside background, too");
+    for _ in 0..FEW {
+        telemetry.quiet.record(ms(8));
+    }
+    assert!(is_slow(&telemetry), "latency without background says most");
+    telemetry.rotational = false;
+    assert!(is_slow(&telemetry), "and more than the claim");
+}
+
+#[test]
+fn forgotten_costs_leave_what_the_foreground_does_by_itself() {
+    let mut device = Device::new(ControlSetting::default());
+    device.cycles(150, ms(10), ms(1), false);
+    device.cycles(150, ms(10), ms(3), true);
+    let harm = device.control.unrestrained;
+    device.control.restart_costs();
+    assert_eq!(device.control.estimate(), None);
+    let setting = device.cycles(50, ms(10), ms(1), false);
+    assert!(device.control.unrestrained < harm / 2.0, "the delay is assumed anew");
+    assert_eq!(device.control.service(&device.control.window.view(), &device.telemetry), None);
+    let counts = device.control.window.view();
+    assert!(counts.gaps.count() >= 200 && counts.quiet.count() >= 100 && counts.loaded.count() == 0);
+    assert!(setting.interval < Interval::Finite(ms(20)));
+    device.cycles(150, ms(10), ms(3), true);
+    assert!(device.control.estimate().unwrap().delay.0.abs_diff(2_000_000) < 50_000, "and measured anew");
+}
+
+#[test]
+fn regular_gaps_close_and_the_bound_does_not_open_before_they_open_again() {
+    let mut device = Device::new(ControlSetting::default());
+    device.cycles(150, ms(10), ms(1), false);
+    let setting = device.cycles(50, ms(10), ms(3), true);
+    let closing = setting.closing.unwrap();
+    assert_eq!(setting.interval, Interval::NONE);
+    assert!(closing.from < ms(10) && closing.until > ms(10), "{closing:?}");
+    assert!(setting.opening.after >= closing.until, "{setting:?}");
+    let fixed =
+        ControlSetting { interval: IntervalChoice::Fixed(Interval::NONE), ..ControlSetting::default() };
+    let mut device = Device::new(fixed);
+    device.cycles(150, ms(10), ms(1), false);
+    assert_eq!(device.cycles(50, ms(10), ms(3), true).closing, None, "a fixed interval is all there is");
 }

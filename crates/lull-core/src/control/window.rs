@@ -22,14 +22,24 @@ pub(super) struct Counts {
     pub(super) gaps: Histogram,
     /// Foreground latency with background in service on arrival, at the present bound.
     pub(super) loaded: Histogram,
+    /// The part of these for which no gap closed.
+    pub(super) unclosed: Histogram,
     /// Background latency at the present bound.
     pub(super) service: Histogram,
     /// Time during which the foreground was at work.
     pub(super) active: Nanos,
     /// Foreground requests that arrived in that time.
     pub(super) arrived: u64,
-    /// Gaps that were longer than the interval in force.
+    /// Foreground requests that arrived at the present bound.
+    pub(super) arrived_at_bound: u64,
+    /// Gaps that were longer than the interval in force, while none closed.
     pub(super) exposed: u64,
+    /// Arrivals that met background, while no gap closed.
+    pub(super) exposed_met: u64,
+    /// Arrivals with the present number of rounds per gap.
+    pub(super) closed: u64,
+    /// Those of them that met background.
+    pub(super) closed_met: u64,
     /// Arrivals that met background, at any bound.
     pub(super) met: u64,
     /// Background requests that were served while the foreground was at work, at the present bound.
@@ -46,7 +56,12 @@ impl Counts {
         self.service.merge(&other.service);
         self.active = self.active.plus(other.active);
         self.arrived += other.arrived;
+        self.arrived_at_bound += other.arrived_at_bound;
+        self.unclosed.merge(&other.unclosed);
         self.exposed += other.exposed;
+        self.exposed_met += other.exposed_met;
+        self.closed += other.closed;
+        self.closed_met += other.closed_met;
         self.met += other.met;
         self.served += other.served;
         self.served_in = self.served_in.plus(other.served_in);
@@ -54,9 +69,24 @@ impl Counts {
 
     fn forget_depth(&mut self) {
         self.loaded = Histogram::default();
+        self.unclosed = Histogram::default();
+        self.arrived_at_bound = 0;
         self.service = Histogram::default();
         self.served = 0;
         self.served_in = Nanos::ZERO;
+    }
+
+    fn forget_rounds(&mut self) {
+        self.closed = 0;
+        self.closed_met = 0;
+    }
+
+    fn forget_costs(&mut self) {
+        self.forget_depth();
+        self.forget_rounds();
+        self.exposed = 0;
+        self.exposed_met = 0;
+        self.met = 0;
     }
 }
 
@@ -81,6 +111,18 @@ impl Window {
     pub(super) fn forget_depth(&mut self) {
         self.open.forget_depth();
         self.before.forget_depth();
+    }
+
+    /// The number of rounds per gap has changed.
+    pub(super) fn forget_rounds(&mut self) {
+        self.open.forget_rounds();
+        self.before.forget_rounds();
+    }
+
+    /// What background costs has changed; what the foreground does by itself has not.
+    pub(super) fn forget_costs(&mut self) {
+        self.open.forget_costs();
+        self.before.forget_costs();
     }
 
     /// Both generations.

@@ -18,7 +18,9 @@ fn serial(think: Think, threads: usize) -> Scene {
         foreground_service: Nanos::from_millis(20),
         background_service: Nanos::from_millis(20),
         jitter: 0.1,
-        drag: 0.0,
+        foreground_drag: 0.0,
+        background_drag: 0.0,
+        lateness: Nanos::ZERO,
         think,
         threads,
     }
@@ -31,7 +33,9 @@ fn parallel(think: Think, threads: usize) -> Scene {
         foreground_service: Nanos::from_micros(35),
         background_service: Nanos::from_micros(80),
         jitter: 0.3,
-        drag: 0.01,
+        foreground_drag: 0.01,
+        background_drag: 0.01,
+        lateness: Nanos::ZERO,
         think,
         threads,
     }
@@ -163,4 +167,72 @@ fn what_the_user_fixed_stays() {
     let setting = outcome.setting.unwrap();
     assert_eq!((setting.interval, setting.depth, outcome.deepest), (interval, 3, 3));
     assert!(background < 0.02, "gaps of 30 ms are shorter than the interval of 40 ms: {background:.3}");
+}
+
+/// Four at once, as a virtual disk: 64 KiB take 200 us alone, 290 us two at a time and 500 us four at a time; a
+/// 4 KiB read takes 100 us, and 40 us more for each of these in service.
+fn regular(think: Think) -> Scene {
+    Scene {
+        slots: 8,
+        foreground_service: Nanos::from_micros(100),
+        background_service: Nanos::from_micros(200),
+        jitter: 0.0,
+        foreground_drag: 0.4,
+        background_drag: 0.48,
+        lateness: Nanos::from_micros(30),
+        think,
+        threads: 4,
+    }
+}
+
+#[test]
+fn regular_gaps_on_a_parallel_device_are_used_early_and_left_in_time() {
+    let scene = regular(Think::Between(Nanos::from_micros(250), Nanos::from_micros(300)));
+    let (from, length) = (Nanos::from_millis(500), SECOND.times(4));
+    let alone = run(scene, Policy::Alone, 1, from, length);
+    let outcome = run(scene, auto(), 1, from, length);
+    let foreground = outcome.foreground_rate() / alone.foreground_rate();
+    let per_gap = outcome.background_rate() / alone.foreground_rate();
+    assert!(foreground >= 0.98, "foreground {foreground:.3}");
+    assert!(outcome.p99() <= alone.p99() * 11 / 10, "p99 {} of {}", outcome.p99(), alone.p99());
+    assert!(per_gap > 0.9, "one request of 200 us fits into each gap of 250 us: {per_gap:.3}");
+    for interval in (0..350).step_by(25).map(Nanos::from_micros) {
+        let setting = Setting { interval: Interval::Finite(interval), ..Setting::default() };
+        let fixed = run(scene, Policy::Fixed(setting), 1, from, SECOND);
+        let kept = fixed.foreground_rate() / alone.foreground_rate();
+        let done = fixed.background_rate() / outcome.background_rate();
+        assert!(kept < 0.98 || done < 0.5, "{interval} alone: foreground {kept:.3}, background {done:.3}");
+    }
+}
+
+#[test]
+fn regular_gaps_on_a_slow_disk_are_used_early_and_left_in_time() {
+    for (think, least) in [(180, 0.8), (60, 0.6)] {
+        let (from, to) = (Nanos::from_millis(think * 9 / 10), Nanos::from_millis(think * 11 / 10));
+        for think in [Think::Fixed(Nanos::from_millis(think)), Think::Between(from, to)] {
+            let (foreground, outcome, background) = on_serial(think, auto(), 1);
+            assert!(foreground >= 0.97, "{think:?}: foreground {foreground:.3}");
+            assert!(background >= least, "{think:?}: background {background:.3} of the idle time");
+            assert!(outcome.setting.is_some_and(|setting| setting.closing.is_some()), "{think:?}");
+        }
+    }
+}
+
+#[test]
+fn gaps_without_a_usual_length_do_not_close() {
+    for think in [Nanos::from_millis(60), Nanos::from_millis(20)] {
+        let (_, outcome, _) = on_serial(Think::Exponential(think), auto(), 1);
+        assert_eq!(outcome.setting.and_then(|setting| setting.closing), None, "{think}");
+    }
+}
+
+#[test]
+fn gaps_that_are_regular_but_too_short_do_not_close() {
+    let scene = regular(Think::Fixed(Nanos::from_micros(120)));
+    let (from, length) = (Nanos::from_millis(500), SECOND.times(2));
+    let alone = run(scene, Policy::Alone, 1, from, length);
+    let outcome = run(scene, auto(), 1, from, length);
+    assert_eq!(outcome.setting.and_then(|setting| setting.closing), None);
+    let foreground = outcome.foreground_rate() / alone.foreground_rate();
+    assert!(foreground >= 0.955, "within the budget: {foreground:.3}");
 }

@@ -2,7 +2,7 @@
 //! device replaced by a model, so that control can be judged in milliseconds and always gives the same answer.
 //!
 //! The device has `slots` servers and a first-in-first-out queue before them; a request in service slows the others
-//! by `drag` of its time. The foreground is one client that thinks between requests. The background is `threads`
+//! by a share (its class's drag) of their time. The foreground is one client that thinks between requests. The background is `threads`
 //! clients that never think. The engine reads the sensor when a background request arrives and when
 //! [`Resource::wake`] asked for it, and never otherwise.
 
@@ -19,6 +19,8 @@ use crate::history::{DeviceEvent, apply};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Think {
     Fixed(Nanos),
+    /// From one span to another, each as likely.
+    Between(Nanos, Nanos),
     Exponential(Nanos),
     /// No foreground at all.
     Absent,
@@ -32,8 +34,11 @@ pub(crate) struct Scene {
     pub(crate) background_service: Nanos,
     /// Service times vary uniformly by this share.
     pub(crate) jitter: f64,
-    /// Slow-down per other request in service.
-    pub(crate) drag: f64,
+    /// Slow-down of each class per other request in service.
+    pub(crate) foreground_drag: f64,
+    pub(crate) background_drag: f64,
+    /// From what happens in the device until the engine has read it.
+    pub(crate) lateness: Nanos,
     pub(crate) think: Think,
     pub(crate) threads: usize,
 }
@@ -82,6 +87,7 @@ enum Event {
     Enters { background: bool },
     Leaves { background: bool, arrived: Nanos, loaded: bool },
     EngineWakes,
+    TimerEnds,
     Controls,
 }
 
@@ -99,6 +105,8 @@ struct Simulation {
     control: Option<Control>,
     alone: bool,
     wake: Wake,
+    /// When the engine's timer goes off; it has only one.
+    timer: Option<Nanos>,
     tickets: u64,
     outcome: Outcome,
     from: Nanos,
@@ -132,6 +140,7 @@ impl Simulation {
     fn think(&mut self) {
         let pause = match self.scene.think {
             Think::Fixed(span) => span,
+            Think::Between(from, to) => from.plus(Self::span(to.since(from), self.uniform(false))),
             Think::Exponential(mean) => Self::span(mean, -self.uniform(false).ln()),
             Think::Absent => return,
         };
@@ -151,9 +160,13 @@ impl Simulation {
     fn serve(&mut self) {
         while self.busy < self.scene.slots {
             let Some((background, arrived, loaded)) = self.queue.pop_front() else { return };
-            let base = if background { self.scene.background_service } else { self.scene.foreground_service };
+            let (base, drag) = if background {
+                (self.scene.background_service, self.scene.background_drag)
+            } else {
+                (self.scene.foreground_service, self.scene.foreground_drag)
+            };
             let vary = 1.0 + self.scene.jitter * (2.0 * self.uniform(background) - 1.0);
-            let length = Self::span(base, vary * (1.0 + self.scene.drag * self.busy as f64));
+            let length = Self::span(base, vary * (1.0 + drag * self.busy as f64));
             self.busy += 1;
             self.at(self.now.plus(length), Event::Leaves { background, arrived, loaded });
         }
@@ -179,7 +192,11 @@ impl Simulation {
         self.serve();
         let foreground_gone = !background && self.sensor.foreground.in_service == 0;
         if (self.wake.foreground_end && foreground_gone) || (self.wake.background_end && background) {
-            self.engine(Input::Tick);
+            if self.scene.lateness == Nanos::ZERO {
+                self.engine(Input::Tick);
+            } else {
+                self.at(self.now.plus(self.scene.lateness), Event::EngineWakes);
+            }
         }
     }
 
@@ -192,9 +209,11 @@ impl Simulation {
             self.at(self.now.plus(LATENCY), Event::Enters { background: true });
         }
         self.wake = self.resource.wake(self.now);
-        if let Some(at) = self.wake.at {
-            self.at(at, Event::EngineWakes);
+        let timer = self.wake.at.map(|at| at.plus(self.scene.lateness).max(self.now));
+        if let (Some(at), true) = (timer, timer != self.timer) {
+            self.at(at, Event::TimerEnds);
         }
+        self.timer = timer;
     }
 
     fn control(&mut self) {
@@ -221,6 +240,11 @@ impl Simulation {
             }
             Event::Enters { background } => self.enter(background),
             Event::Leaves { background, arrived, loaded } => self.leave(background, arrived, loaded),
+            Event::TimerEnds if self.timer == Some(self.now) => {
+                self.timer = None;
+                self.engine(Input::Tick);
+            }
+            Event::TimerEnds => {}
             Event::EngineWakes => self.engine(Input::Tick),
             Event::Controls => self.control(),
         }
@@ -244,6 +268,7 @@ pub(crate) fn run(scene: Scene, policy: Policy, seed: u64, from: Nanos, length: 
         control: if let Policy::Auto(aim) = policy { Some(Control::new(aim)) } else { None },
         alone: matches!(policy, Policy::Alone),
         wake: Wake::default(),
+        timer: None,
         tickets: 0,
         outcome: Outcome { seconds: length.since(from).as_secs_f64(), ..Outcome::default() },
         from: Nanos::from_secs(1).plus(from),

@@ -9,6 +9,7 @@ use lull_core::{
     AfterBackground, AfterEmpty, Control, ControlSetting, Estimate, Hold, HoldAction, IntervalChoice, Nanos,
     Observation, Resource, Setting, StartRule, State, Telemetry, Wake,
 };
+use lull_linux::clock;
 use lull_linux::sense::fallback::{FallbackSensor, JobIo};
 use lull_linux::topology::DevT;
 
@@ -22,6 +23,9 @@ const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
 const CONTROL_AT_REST: Nanos = Nanos::from_millis(250);
 /// How often the fallback sensor reads its counters.
 const SAMPLE_EVERY: Nanos = Nanos::from_millis(4);
+/// … but so seldom that reading them, which costs more the more processes the job has, takes at most one part in this many
+/// of the time.
+const COST_SHARE: u64 = 20;
 /// A request that is in service for this many times the 99th percentile is taken for one whose end was missed.
 const SLOWEST_FACTOR: u64 = 8;
 /// … and that percentile is taken for at least this.
@@ -35,7 +39,8 @@ pub(crate) enum Sensor {
     Fallback {
         sensor: Box<FallbackSensor>,
         latest: Observation,
-        sampled: Nanos,
+        /// When they are read again.
+        due: Nanos,
         job_io: Box<dyn FnMut() -> JobIo + Send>,
     },
 }
@@ -97,13 +102,14 @@ impl Disk {
     pub(crate) fn observe(&mut self, now: Nanos) -> Observation {
         match &mut self.sensor {
             Sensor::Bpf(device) => device.observation(),
-            Sensor::Fallback { sensor, latest, sampled, job_io } => {
-                if now.since(*sampled) >= SAMPLE_EVERY {
-                    *sampled = now;
+            Sensor::Fallback { sensor, latest, due, job_io } => {
+                if now >= *due {
                     // A disk that has vanished keeps its last observation; its files fail by themselves.
                     if let Ok(observation) = sensor.sample(now, &mut *job_io) {
                         *latest = observation;
                     }
+                    let cost = clock::now().since(now);
+                    *due = now.plus(SAMPLE_EVERY.max(cost.times(COST_SHARE)));
                 }
                 *latest
             }
@@ -149,7 +155,7 @@ impl Disk {
     pub(crate) fn next_sample(&self, now: Nanos, wake: &Wake) -> Option<Nanos> {
         let waits = wake.foreground_end || wake.background_end;
         match &self.sensor {
-            Sensor::Fallback { .. } if waits => Some(now.plus(SAMPLE_EVERY)),
+            Sensor::Fallback { due, .. } if waits => Some((*due).max(now)),
             _ => None,
         }
     }

@@ -97,7 +97,7 @@ fn observed(
         None => Sensor::Fallback {
             sensor: Box::new(FallbackSensor::new(&disk.name, Root::real())),
             latest: lull_core::Observation::default(),
-            sampled: Nanos::ZERO,
+            due: Nanos::ZERO,
             job_io: job_io(family.clone()),
         },
     };

@@ -29,8 +29,8 @@ pub(crate) fn new_marker() -> String {
 /// The program under test.
 pub(crate) fn lull() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lull"));
-    // The settings of whoever runs the tests do not matter.
-    command.env("XDG_CONFIG_HOME", "/nonexistent");
+    // The settings of whoever runs the tests do not matter, nor do directories in the path that may not be read.
+    command.env("XDG_CONFIG_HOME", "/nonexistent").env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
     command
 }
 

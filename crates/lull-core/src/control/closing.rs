@@ -19,8 +19,10 @@
 //! A gap that has become older than 99.5% of the past ones is that of a foreground that has gone for now: background
 //! starts again, and the foreground's return counts as met.
 //!
-//! It competes with the best choice of an interval alone, in starts per gap of a greedy background. Closing has to be
-//! clearly better; less is enough where the interval would have to spend more than is free.
+//! Of two numbers of rounds that start nearly the same, the one is taken whose harm is too rare to show in the
+//! foreground's 99th percentile. It competes with the best choice of an interval alone, in starts per gap of a greedy
+//! background. Closing has to be clearly better; less is enough where the interval would have to spend more than is
+//! free.
 //!
 //! The forecast decides what is worth a trial; what is measured in the trial decides whether it goes on. Rounds that
 //! cost more than is free become a [`Ceiling`].
@@ -58,6 +60,12 @@ const CLEARLY: f64 = 1.1;
 const CHEAPER: f64 = 0.75;
 /// What may be missing from these when closing is in force already.
 const STAYS: f64 = 0.9;
+/// Share of requests that may be delayed without being seen in the 99th percentile, with a reserve.
+const UNSEEN: f64 = 0.007;
+/// What an offer that is seen there is worth against one that is not.
+const SEEN: f64 = 0.8;
+/// Arrivals that tell such a share.
+const ENOUGH_FOR_TAIL: u64 = 300;
 /// The share of gaps after which the foreground is taken for gone.
 const GONE: f64 = 0.995;
 /// Parts into which each bucket of gaps is divided.
@@ -83,6 +91,8 @@ pub(super) struct Forecast<'a> {
 pub(super) struct Offer {
     pub(super) rounds: u32,
     pub(super) closing: Closing,
+    /// Share of requests that meet background.
+    pub(super) met: f64,
     pub(super) loss: f64,
     pub(super) starts: f64,
 }
@@ -143,11 +153,12 @@ impl<'a> Forecast<'a> {
             );
         let starts = self.per_gap(|gap| self.rounds_in(gap).min(rounds.into()) + self.rounds_in(gap - until));
         let from = before_last + (self.period + LATENESS.0 as f64) / 2.0;
-        let requests = self.cost.requests.max(1.0);
+        let met = met * self.count / self.cost.requests.max(1.0) * self.cost.exposure;
         Offer {
             rounds,
             closing: Closing { from: nanos(from), until: self.until },
-            loss: self.cost.loss(met * self.count / requests * self.cost.exposure),
+            met,
+            loss: self.cost.loss(met),
             starts,
         }
     }
@@ -191,6 +202,11 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// The share that met background, if it is known well enough.
+    fn met_share(&self) -> Option<f64> {
+        (self.arrived >= ENOUGH_FOR_TAIL).then(|| self.met as f64 / self.arrived as f64)
+    }
+
     /// The least loss that is consistent with what was counted (two standard errors), if that is enough.
     fn least_loss(&self, cost: &Cost) -> Option<f64> {
         (self.arrived >= ENOUGH).then(|| {
@@ -233,23 +249,23 @@ impl Rounds {
             self.ceiling.lower_to(now, self.rounds);
         }
         let needed = if rival.loss > free { CHEAPER } else { CLEARLY } * rival.starts;
-        let mut best: Option<Offer> = None;
+        let stays = if self.rounds > 0 { STAYS } else { 1.0 };
+        let mut best: Option<(f64, Offer)> = None;
         for offer in forecast.offers() {
             let present = offer.rounds == self.rounds;
             let proved = present && least_loss.is_some_and(|loss| loss <= free);
             let affordable = proved || offer.loss <= free * TRIAL;
-            let stays = if self.rounds > 0 { STAYS } else { 1.0 };
             if !affordable || self.ceiling.bars(now, offer.rounds) || offer.starts < needed * stays {
                 continue;
             }
-            let preferred = if present { offer.starts / STAYS } else { offer.starts };
-            let beaten = best.is_some_and(|best| {
-                preferred <= if best.rounds == self.rounds { best.starts / STAYS } else { best.starts }
-            });
-            if !beaten {
-                best = Some(offer);
+            let met = measured.met_share().filter(|_| present).unwrap_or(offer.met);
+            let worth =
+                offer.starts * if met > UNSEEN { SEEN } else { 1.0 } / if present { STAYS } else { 1.0 };
+            if best.is_none_or(|(most, _)| worth > most) {
+                best = Some((worth, offer));
             }
         }
+        let best = best.map(|(_, offer)| offer);
         self.rounds = best.map_or(0, |offer| offer.rounds);
         best.map(|offer| offer.closing)
     }

@@ -207,7 +207,7 @@ fn regular_gaps_on_a_parallel_device_are_used_early_and_left_in_time() {
 
 #[test]
 fn regular_gaps_on_a_slow_disk_are_used_early_and_left_in_time() {
-    for (think, least) in [(180, 0.8), (60, 0.6)] {
+    for (think, least) in [(180, 0.75), (60, 0.6)] {
         let (from, to) = (Nanos::from_millis(think * 9 / 10), Nanos::from_millis(think * 11 / 10));
         for think in [Think::Fixed(Nanos::from_millis(think)), Think::Between(from, to)] {
             let (foreground, outcome, background) = on_serial(think, auto(), 1);
@@ -216,6 +216,20 @@ fn regular_gaps_on_a_slow_disk_are_used_early_and_left_in_time() {
             assert!(outcome.setting.is_some_and(|setting| setting.closing.is_some()), "{think:?}");
         }
     }
+}
+
+#[test]
+fn long_regular_gaps_let_several_run_at_once_and_end_in_time() {
+    let scene = regular(Think::Between(Nanos::from_millis(3), Nanos::from_micros(3_300)));
+    let scene = Scene { jitter: 0.2, ..scene };
+    let (from, length) = (SECOND, SECOND.times(4));
+    let alone = run(scene, Policy::Alone, 1, from, length);
+    let solo = run(Scene { think: Think::Absent, ..scene }, unbounded(), 1, Nanos::from_millis(10), SECOND);
+    let outcome = run(scene, auto(), 1, from, length);
+    let foreground = outcome.foreground_rate() / alone.foreground_rate();
+    let background = outcome.background_rate() / solo.background_rate();
+    assert!(foreground >= 0.98 && outcome.p99() <= alone.p99() * 11 / 10, "foreground {foreground:.3}");
+    assert!(background >= 0.5 && outcome.deepest > 1, "background {background:.3} of solo");
 }
 
 #[test]

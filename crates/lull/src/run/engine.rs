@@ -291,10 +291,15 @@ impl Engine {
             };
             self.background_seen = background;
             let (disks, known) = (&self.disks, &mut self.disk_of_dev);
+            let was_following = self.reader.is_following();
             self.reader.look(now, &pids, |dev| {
                 let disk = *known.entry(dev).or_insert_with(|| find_disk(disks, dev));
                 disk.map(|disk| (disk, disks[disk].traits.read_ahead_bytes))
             });
+            if !was_following && self.reader.is_following() {
+                // What the kernel's bursts cost says nothing of the pieces that replace them.
+                self.disks.iter_mut().for_each(|disk| disk.control.restart_costs());
+            }
         }
         // A piece that starts at once may be followed by the next one.
         for _ in 0..PIECES_AT_ONCE {

@@ -33,7 +33,7 @@ use super::summary::{DiskSummary, Summary, depth_text};
 /// How often the front is told what its status line shows.
 const STATUS_EVERY: Nanos = Nanos::from_millis(250);
 /// How often requests whose end was missed are looked for.
-const HEAL_EVERY: Nanos = Nanos::from_millis(20);
+const HEAL_EVERY: Nanos = Nanos::from_millis(50);
 /// How often to look whether the job's last process is gone, once its first is.
 const GROUP_CHECK: Nanos = Nanos::from_millis(200);
 /// Sleeping may not overshoot: the interval is as short as tens of microseconds.
@@ -176,8 +176,11 @@ impl Supervisor {
     pub(crate) fn run(mut self) {
         // SAFETY: plain integers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
-        // What is read ahead for the job is background too.
-        let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
+        // What is read ahead for the job is background too, and deciding for it must not take the CPU from the
+        // foreground. Not SCHED_IDLE: a frozen job must be thawed in time. Under autogroup nice counts only within the
+        // session, which is the supervisor's own; the file is missing without autogroup.
+        let _ = MarkSet::default().with(Mark::IoprioIdle).with(Mark::Nice).apply();
+        let _ = std::fs::write("/proc/self/autogroup", "19");
         let mut freezer = Freezer::new(self.group.take());
         let family = Family::of_supervisor(freezer.group());
         let Some(listener) = self.wait_for_listener() else { return };

@@ -229,9 +229,9 @@ fn hold_gate(facts: &Facts) -> Choice {
                 .to_owned(),
         },
         None => Choice {
-            name: "SIGSTOP",
+            name: "none",
             best: false,
-            why: "no group may be made here; parents and shells see the stops".to_owned(),
+            why: "no group may be made here: page faults and small buffered reads are not held".to_owned(),
         },
     }
 }

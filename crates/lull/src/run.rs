@@ -83,7 +83,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
     });
     let summary_file = summary_file.transpose()?;
     let outcome = start(&settings, &command, &words, born)?.run()?;
+    let silent = outcome.summary.is_none() && !outcome.lost_supervisor;
     let mut summary = outcome.summary.map_or_else(Summary::default, |summary| *summary);
+    if silent {
+        summary.notes.push("the supervisor did not answer in time: its numbers are missing".to_owned());
+    }
     summary.command = words;
     summary.status = Some(outcome.ending.status());
     if outcome.lost_supervisor {

@@ -235,12 +235,10 @@ impl Supervisor {
                 }
             }
             let ending = job_ended || sleep.is_forgotten(FRONT);
-            let ended = ending
-                && match &listener {
-                    // Before Linux 6.11 the gate thread's wait does not end with the job.
-                    Some(listener) => gone.load(Ordering::SeqCst) || listener.is_hung_up(),
-                    None => freezer.is_empty(),
-                };
+            // The filter's last task may still be on its way out of the group. Before Linux 6.11 the gate thread's wait
+            // does not end with the job.
+            let untrapped = |listener: &Arc<Listener>| gone.load(Ordering::SeqCst) || listener.is_hung_up();
+            let ended = ending && listener.as_ref().is_none_or(untrapped) && freezer.is_empty();
             if ended {
                 break;
             }

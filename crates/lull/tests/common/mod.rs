@@ -135,18 +135,26 @@ pub(crate) fn job_of(front: u32) -> u32 {
     job.unwrap()
 }
 
-/// What a person would want to see of a hung lull.
-fn tree(pid: u32) -> String {
-    let line = |pid: u32| {
-        let wchan = std::fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
-        format!("{pid} {} {:?} {wchan}", name_of(pid), state_of(pid))
-    };
-    let mut lines = vec![line(pid)];
-    for (_, child) in children(pid) {
-        lines.push(format!("  {}", line(child)));
-        lines.extend(children(child).iter().map(|(_, pid)| format!("    {}", line(*pid))));
+/// What a person would want to know of a process that hangs: its state, and where in the kernel its threads are.
+fn describe(pid: u32) -> String {
+    let mut text = format!("{pid} {} {:?}\n", name_of(pid), state_of(pid));
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+        // Only root may see the stack.
+        let place = ["stack", "wchan"].map(|name| std::fs::read_to_string(thread.path().join(name)));
+        let place = place.into_iter().map_while(Result::ok).next().unwrap_or_default();
+        text += &format!("  {}:\n{place}\n", thread.file_name().display());
     }
-    lines.join("\n")
+    text
+}
+
+/// A process and two generations below it.
+fn tree(pid: u32) -> String {
+    let mut text = describe(pid);
+    for (_, child) in children(pid) {
+        text += &describe(child);
+        text.extend(children(child).iter().map(|(_, pid)| describe(*pid)));
+    }
+    text
 }
 
 /// Directories of control groups that hold jobs of this front.
@@ -180,7 +188,18 @@ fn helpers_marked(marker: &str) -> Vec<u32> {
 
 /// Nothing of lull stays behind: no helper, no control group.
 pub(crate) fn assert_nothing_left(front: u32, marker: &str) {
-    wait_at_most(HELPERS_END, "the helpers to end", || helpers_marked(marker).is_empty());
+    let mut left = Vec::new();
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        wait_at_most(HELPERS_END, "the helpers to end", || {
+            left = helpers_marked(marker);
+            left.is_empty()
+        });
+    }));
+    assert!(
+        ended.is_ok(),
+        "helpers of {front} are left:\n{}",
+        left.iter().map(|pid| describe(*pid)).collect::<String>()
+    );
     wait_at_most(HELPERS_END, "the control groups to go", || groups_of(front).is_empty());
 }
 

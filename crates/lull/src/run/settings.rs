@@ -226,42 +226,4 @@ impl Given {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Given, LongestHold, parse};
-    use lull_core::{DepthChoice, Interval, IntervalChoice, Nanos};
-    use lull_linux::seccomp::Scope;
-
-    #[test]
-    fn the_command_line_wins_over_the_file() {
-        let file = parse("[run]\ninterval = \"5ms\"\ndepth = 3\ngate = \"all\"\n").unwrap();
-        let given = Given { depth: Some(DepthChoice::Fixed(7)), ..Given::default() };
-        let settings = given.over(file).unwrap();
-        assert_eq!(settings.control.interval, IntervalChoice::Fixed(Interval::Finite(Nanos::from_millis(5))));
-        assert_eq!(settings.control.depth, DepthChoice::Fixed(7));
-        assert_eq!(settings.scope, Scope::All);
-        assert!(settings.hold.is_some());
-    }
-
-    #[test]
-    fn unknown_keys_and_bad_values_are_refused_by_name() {
-        for (text, word) in [
-            ("[run]\nintervall = \"5ms\"\n", "intervall"),
-            ("[rum]\n", "rum"),
-            ("[run]\ninterval = \"5\"\n", "unit"),
-            ("[run]\ndepth = 0\n", "depth"),
-            ("[run]\ndepth = [1]\n", "depth"),
-            ("[run]\ngate = \"most\"\n", "most"),
-        ] {
-            let error = format!("{:#}", parse(text).unwrap_err());
-            assert!(error.contains(word) && error.lines().count() == 1, "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn holds_can_be_bounded_or_off() {
-        assert_eq!("off".parse(), Ok(LongestHold::Off));
-        assert_eq!("0".parse(), Ok(LongestHold::Off));
-        assert_eq!("50ms".parse(), Ok(LongestHold::AtMost(Nanos::from_millis(50))));
-        assert!("soon".parse::<LongestHold>().unwrap_err().contains("soon"));
-    }
-}
+mod tests;

@@ -1,0 +1,24 @@
+//! Names that exist and names that do not.
+
+use super::{Protected, unit_below, v2_mount};
+
+#[test]
+fn a_running_process_is_found_and_a_wrong_name_is_told() {
+    let own = std::process::id();
+    assert_eq!(Protected::find(&[own.to_string()]).unwrap().pids, [own]);
+    for name in ["4194305", "no-such-unit.service", "no/such/group"] {
+        let error = format!("{:#}", Protected::find(&[name.to_owned()]).unwrap_err());
+        assert!(error.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn mounts_and_units_are_found_in_trees() {
+    let info = "30 1 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+    assert_eq!(v2_mount(info).unwrap().to_str(), Some("/sys/fs/cgroup/unified"));
+    let dir = tempfile::tempdir().unwrap();
+    let unit = dir.path().join("system.slice/db.service");
+    std::fs::create_dir_all(&unit).unwrap();
+    assert_eq!(unit_below(dir.path(), "db.service"), Some(unit));
+    assert_eq!(unit_below(dir.path(), "web.service"), None);
+}

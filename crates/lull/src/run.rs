@@ -82,7 +82,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
         std::fs::File::create(path).with_context(|| format!("cannot write the summary to {}", path.display()))
     });
     let summary_file = summary_file.transpose()?;
-    let outcome = start(&settings, &command, &words, born)?.run()?;
+    let outcome = start(&settings, &command, &words, born)?.run(wants_summary(&settings))?;
     let silent = outcome.summary.is_none() && !outcome.lost_supervisor;
     let mut summary = outcome.summary.map_or_else(Summary::default, |summary| *summary);
     if silent {
@@ -116,10 +116,15 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
         if let Err(error) = file.write_all(text.as_bytes()) {
             eprintln!("lull: cannot write the summary: {error}");
         }
-    } else if settings.json || (!settings.quiet && std::io::stderr().is_terminal()) {
+    } else if wants_summary(settings) {
         // A closed stderr is the user's choice.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
+}
+
+/// Whether anybody will see the summary.
+fn wants_summary(settings: &RunSettings) -> bool {
+    settings.summary.is_some() || settings.json || (!settings.quiet && std::io::stderr().is_terminal())
 }
 
 /// A running job with its front.
@@ -130,8 +135,8 @@ struct Started {
 }
 
 impl Started {
-    fn run(self) -> anyhow::Result<front::Outcome> {
-        let outcome = self.front.run();
+    fn run(self, wants_summary: bool) -> anyhow::Result<front::Outcome> {
+        let outcome = self.front.run(wants_summary);
         if let Ok(bye) = serde_json::to_vec(&ToGuardian::Bye) {
             // A dead guardian needs no farewell.
             let _ = self.guardian_channel.borrow().send(&bye, None);

@@ -164,11 +164,12 @@ impl Front {
         Self { job, signals, helpers, status, lost_supervisor: false, respawns: 0, relieved: false }
     }
 
-    /// Stays until the job has ended.
+    /// Stays until the job has ended, and until the supervisor has summed up if that is wanted: one that has just begun to
+    /// load its sensors takes a while to answer.
     ///
     /// # Errors
     /// Only when waiting itself is impossible.
-    pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
+    pub(crate) fn run(mut self, wants_summary: bool) -> anyhow::Result<Outcome> {
         let ending = loop {
             // Before the wait: the signal that told of an end may have been taken early.
             if let Some(ending) = self.reap()? {
@@ -195,7 +196,7 @@ impl Front {
             self.status.draw();
         };
         self.status.clear();
-        let summary = self.last_words();
+        let summary = if wants_summary { self.last_words() } else { None };
         Ok(Outcome { ending, summary, lost_supervisor: self.lost_supervisor })
     }
 

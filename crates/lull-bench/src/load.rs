@@ -99,6 +99,27 @@ pub struct LoadReport {
     pub latency: Option<Latency>,
 }
 
+impl LoadReport {
+    /// What a background load did between two instants: blocks of one size, no latencies.
+    fn background(
+        load: &str,
+        requests: u64,
+        block_bytes: u64,
+        [begun, ended]: [lull_core::Nanos; 2],
+    ) -> Self {
+        Self {
+            load: load.to_owned(),
+            requests,
+            bytes: requests * block_bytes,
+            started_ns: begun.as_nanos(),
+            ended_ns: ended.as_nanos(),
+            seconds: ended.since(begun).as_secs_f64(),
+            busy_ns: 0,
+            latency: None,
+        }
+    }
+}
+
 /// What a reader did in one period, for live displays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeriodReport {

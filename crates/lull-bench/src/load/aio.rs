@@ -162,16 +162,7 @@ pub fn run(args: &AioArgs) -> Result<LoadReport, Error> {
         }
     }
     let ended = clock::now();
-    Ok(LoadReport {
-        load: "disk-aio".to_owned(),
-        requests: done,
-        bytes: done * common.block.0,
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: 0,
-        latency: None,
-    })
+    Ok(LoadReport::background("disk-aio", done, common.block.0, [begun, ended]))
 }
 
 #[cfg(test)]

@@ -63,16 +63,7 @@ pub fn run(args: &RandomArgs) -> Result<LoadReport, Error> {
         })
     })?;
     let (ended, requests) = (clock::now(), done.into_inner());
-    Ok(LoadReport {
-        load: "disk-random".to_owned(),
-        requests,
-        bytes: requests * common.block.0,
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: 0,
-        latency: None,
-    })
+    Ok(LoadReport::background("disk-random", requests, common.block.0, [begun, ended]))
 }
 
 #[cfg(test)]

@@ -56,14 +56,5 @@ pub fn run(args: &StreamArgs) -> Result<LoadReport, Error> {
         }
     }
     let ended = clock::now();
-    Ok(LoadReport {
-        load: "disk-stream".to_owned(),
-        requests,
-        bytes: requests * common.block.0,
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: 0,
-        latency: None,
-    })
+    Ok(LoadReport::background("disk-stream", requests, common.block.0, [begun, ended]))
 }

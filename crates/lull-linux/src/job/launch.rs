@@ -13,7 +13,6 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::PathBuf;
 
 use libc::sock_filter;
 
@@ -191,14 +190,4 @@ pub fn next_report(channel: &Channel) -> io::Result<Report> {
         }
         _ => Err(io::Error::from(io::ErrorKind::InvalidData)),
     }
-}
-
-/// Where a shell would find `name`; used to tell a missing command before anything is set up.
-pub fn find_command(name: &std::ffi::OsStr) -> Option<PathBuf> {
-    let path = PathBuf::from(name);
-    if path.components().count() > 1 {
-        return path.exists().then_some(path);
-    }
-    let dirs = std::env::var_os("PATH")?;
-    std::env::split_paths(&dirs).map(|dir| dir.join(name)).find(|candidate| candidate.is_file())
 }

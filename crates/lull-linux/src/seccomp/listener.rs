@@ -94,12 +94,6 @@ impl Listener {
         unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer) == 0 }
     }
 
-    /// Whether the call still waits for an answer.
-    pub fn is_waiting(&self, id: u64) -> bool {
-        // SAFETY: a valid id word for the length of the call.
-        unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
-    }
-
     /// Waits until a call is there to be received (true), or the last task under the filter is gone (false). Before
     /// Linux 6.11 [`Self::receive`] alone would wait for ever then.
     pub fn wait(&self) -> bool {

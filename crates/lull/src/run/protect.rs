@@ -4,14 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-
-/// What was found for the names given.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Protected {
-    pub(crate) pids: Vec<u32>,
-    /// cgroup v2 ids: inode numbers of the directories.
-    pub(crate) cgroup_ids: Vec<u64>,
-}
+use lull_bpf::Protect;
 
 /// Where the v2 hierarchy is mounted.
 fn v2_mount(mountinfo: &str) -> Option<PathBuf> {
@@ -31,51 +24,44 @@ fn unit_below(dir: &Path, unit: &str) -> Option<PathBuf> {
 
 const UNIT_KINDS: [&str; 3] = [".service", ".scope", ".slice"];
 
-impl Protected {
-    pub(crate) fn is_everything(&self) -> bool {
-        self.pids.is_empty() && self.cgroup_ids.is_empty()
-    }
-
-    /// Looks each name up: a process id, a systemd unit, or a path of a v2 control group (absolute, or below its mount).
-    ///
-    /// # Errors
-    /// A name that nothing here has.
-    pub(crate) fn find(names: &[String]) -> anyhow::Result<Self> {
-        let mut found = Self::default();
-        for name in names {
-            if let Ok(pid) = name.parse::<u32>() {
-                if !Path::new(&format!("/proc/{pid}")).exists() {
-                    bail!(
-                        "--protect {pid}: no such process; name a running process id, a unit or a control group"
-                    );
-                }
-                found.pids.push(pid);
-                continue;
+/// Looks each name up: a process id, a systemd unit, or a path of a v2 control group (absolute, or below its mount).
+///
+/// # Errors
+/// A name that nothing here has.
+pub(crate) fn find(names: &[String]) -> anyhow::Result<Protect> {
+    let mut found = Protect::default();
+    for name in names {
+        if let Ok(pid) = name.parse::<u32>() {
+            if !Path::new(&format!("/proc/{pid}")).exists() {
+                bail!(
+                    "--protect {pid}: no such process; name a running process id, a unit or a control group"
+                );
             }
-            let mountinfo = std::fs::read_to_string("/proc/self/mountinfo")
-                .context("cannot read /proc/self/mountinfo")?;
-            let mount = v2_mount(&mountinfo).with_context(|| {
-                format!("--protect {name}: no cgroup v2 is mounted; name process ids instead")
-            })?;
-            let path = if UNIT_KINDS.iter().any(|kind| name.ends_with(kind)) && !name.contains('/') {
-                unit_below(&mount, name).with_context(|| {
-                    format!("--protect {name}: no control group of that unit; is it running?")
-                })?
-            } else if Path::new(name).starts_with(&mount) {
-                PathBuf::from(name)
-            } else {
-                mount.join(name.trim_start_matches('/'))
-            };
-            let meta = std::fs::metadata(&path).with_context(|| {
-                format!(
-                    "--protect {name}: no control group at {}; name a process id, a unit or a control group",
-                    path.display()
-                )
-            })?;
-            found.cgroup_ids.push(meta.ino());
+            found.pids.push(pid);
+            continue;
         }
-        Ok(found)
+        let mountinfo =
+            std::fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
+        let mount = v2_mount(&mountinfo).with_context(|| {
+            format!("--protect {name}: no cgroup v2 is mounted; name process ids instead")
+        })?;
+        let path = if UNIT_KINDS.iter().any(|kind| name.ends_with(kind)) && !name.contains('/') {
+            unit_below(&mount, name)
+                .with_context(|| format!("--protect {name}: no control group of that unit; is it running?"))?
+        } else if Path::new(name).starts_with(&mount) {
+            PathBuf::from(name)
+        } else {
+            mount.join(name.trim_start_matches('/'))
+        };
+        let meta = std::fs::metadata(&path).with_context(|| {
+            format!(
+                "--protect {name}: no control group at {}; name a process id, a unit or a control group",
+                path.display()
+            )
+        })?;
+        found.cgroup_ids.push(meta.ino());
     }
+    Ok(found)
 }
 
 #[cfg(test)]

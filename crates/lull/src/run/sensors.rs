@@ -1,6 +1,6 @@
 //! Choosing and starting the sensors, one per disk.
 
-use lull_bpf::{BlockSensor, Protect, record::MAX_DEVICES};
+use lull_bpf::{BlockSensor, record::MAX_DEVICES};
 use lull_core::{Hold, Nanos};
 use lull_linux::clock;
 use lull_linux::root::Root;
@@ -55,11 +55,7 @@ pub(crate) fn start(settings: &RunSettings, can_freeze: bool, family: &Family) -
     let mut bpf = match settings.sensor {
         SensorChoice::Diskstats => None,
         SensorChoice::Auto | SensorChoice::Bpf => {
-            let protect = Protect {
-                pids: settings.protect.pids.clone(),
-                cgroup_ids: settings.protect.cgroup_ids.clone(),
-            };
-            BlockSensor::load(&protect).map_err(|error| notes.push(error.to_string())).ok()
+            BlockSensor::load(&settings.protect).map_err(|error| notes.push(error.to_string())).ok()
         }
     };
     let disks = chosen

@@ -8,7 +8,7 @@ use lull_core::{ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, 
 use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
-use super::protect::Protected;
+use super::protect;
 
 /// Which sensor observes the disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
@@ -43,7 +43,7 @@ pub(crate) struct RunSettings {
     pub(crate) scope: Scope,
     pub(crate) io_uring: bool,
     pub(crate) sensor: SensorChoice,
-    pub(crate) protect: Protected,
+    pub(crate) protect: lull_bpf::Protect,
     pub(crate) disks: Vec<String>,
     pub(crate) status: StatusChoice,
     pub(crate) summary: Option<PathBuf>,
@@ -217,7 +217,7 @@ impl Given {
             scope: self.gate.or(file.gate).unwrap_or_default(),
             io_uring: self.io_uring.or(file.io_uring).unwrap_or(false),
             sensor: self.sensor.or(file.sensor).unwrap_or_default(),
-            protect: Protected::find(&named)?,
+            protect: protect::find(&named)?,
             disks,
             status: self.status.or(file.status).unwrap_or_default(),
             ..RunSettings::default()

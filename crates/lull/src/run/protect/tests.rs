@@ -1,13 +1,13 @@
 //! Names that exist and names that do not.
 
-use super::{Protected, unit_below, v2_mount};
+use super::{find, unit_below, v2_mount};
 
 #[test]
 fn a_running_process_is_found_and_a_wrong_name_is_told() {
     let own = std::process::id();
-    assert_eq!(Protected::find(&[own.to_string()]).unwrap().pids, [own]);
+    assert_eq!(find(&[own.to_string()]).unwrap().pids, [own]);
     for name in ["4194305", "no-such-unit.service", "no/such/group"] {
-        let error = format!("{:#}", Protected::find(&[name.to_owned()]).unwrap_err());
+        let error = format!("{:#}", find(&[name.to_owned()]).unwrap_err());
         assert!(error.contains(name), "{error}");
     }
 }

@@ -18,6 +18,7 @@
 //! | [`control`] | interval and bound found automatically, from what background costs |
 //! | [`ahead`] | reading ahead for the job in pieces that fit the gaps |
 //! | [`hold`] | when to freeze the whole job, for what the request gate cannot see |
+//! | [`trial`] | measured harm: randomised short holds, a confidence interval, a verdict |
 #![forbid(unsafe_code)]
 
 pub mod ahead;
@@ -26,10 +27,12 @@ pub mod derive;
 pub mod histogram;
 pub mod hold;
 pub mod machine;
+mod random;
 pub mod resource;
 pub mod setting;
 pub mod share;
 pub mod time;
+pub mod trial;
 pub mod view;
 
 pub use ahead::{Ahead, Piece};
@@ -47,4 +50,5 @@ pub use resource::{Input, Resource, Ticket, Wake};
 pub use setting::{Closing, Foreground, Opening, Setting};
 pub use share::{Loss, Share};
 pub use time::{Interval, Nanos};
+pub use trial::{Arm, Measure, Reading, Slowdown, Trial, TrialSetting, Verdict};
 pub use view::{ClassView, Observation};

@@ -1,0 +1,112 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn ms(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+/// A foreground of one request of 1 ms per `gap`.
+fn reading_at(now: Nanos, gap: Nanos) -> Reading {
+    let count = now.0 / gap.0;
+    Reading { count, sum: count * 1_000_000 }
+}
+
+#[test]
+fn nothing_is_withheld_without_foreground_or_without_work() {
+    for (gap, work) in [(Nanos::MAX, true), (ms(1), false)] {
+        let mut trial = Trial::new(TrialSetting::default(), 1);
+        for at in 0..5_000 {
+            assert_eq!(trial.record(ms(at), reading_at(ms(at), gap), work), Arm::Lent);
+            assert_eq!(trial.next_change(), None);
+        }
+        assert_eq!((trial.slowdown(), trial.cost().withheld), (None, Nanos::ZERO));
+    }
+}
+
+#[test]
+fn testing_ends_with_the_foreground_and_begins_with_it_again() {
+    let mut trial = Trial::new(TrialSetting::default(), 1);
+    let withheld_in = |trial: &mut Trial, from: u64, until: u64, reading: &dyn Fn(u64) -> Reading| {
+        let before = trial.cost().withheld;
+        for at in from..until {
+            trial.record(ms(at), reading(at), true);
+        }
+        trial.cost().withheld.since(before)
+    };
+    let at_work = |at| reading_at(ms(at), ms(1));
+    assert!(withheld_in(&mut trial, 0, 2_000, &at_work) > ms(200));
+    assert!(withheld_in(&mut trial, 2_000, 20_000, &|_| at_work(2_000)) < ms(100), "the last block ends");
+    assert!(withheld_in(&mut trial, 20_000, 22_000, &at_work) > ms(20));
+}
+
+#[test]
+fn a_sensor_that_restarts_costs_one_block() {
+    let mut trial = Trial::new(TrialSetting::default(), 1);
+    for at in 0..10_000 {
+        let sensor = if at < 5_000 { at } else { at - 5_000 };
+        trial.record(ms(at), reading_at(ms(sensor), ms(1)), true);
+    }
+    let slowdown = trial.slowdown().unwrap();
+    assert!((slowdown.ratio - 1.0).abs() < 1e-9, "{slowdown:?}");
+    assert_eq!(trial.verdict(), Verdict::Harmless);
+}
+
+#[test]
+fn late_calls_lose_nothing() {
+    // Requests take twice as long while lent; the owner calls every 37 ms instead of when it should.
+    let mut trial = Trial::new(TrialSetting::default(), 1);
+    let mut reading = Reading::default();
+    for call in 0..1_000_u64 {
+        let took = if trial.arm() == Arm::Lent { 2 } else { 1 };
+        reading = Reading { count: reading.count + 37, sum: reading.sum + 37 * took };
+        trial.record(ms(37 * call), reading, true);
+    }
+    let slowdown = trial.slowdown().unwrap();
+    assert!((slowdown.ratio - 2.0).abs() < 1e-9, "{slowdown:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_arms() {
+    let arms = |seed| {
+        let mut trial = Trial::new(TrialSetting::default(), seed);
+        (0..3_000).map(|at| trial.record(ms(at), reading_at(ms(at), ms(1)), true)).collect::<Vec<_>>()
+    };
+    assert_eq!(arms(5), arms(5));
+    assert_ne!(arms(5), arms(6));
+}
+
+proptest! {
+    #[test]
+    fn a_hold_is_never_longer_than_allowed_nor_more_than_its_share(
+        seed in any::<u64>(),
+        washout in 0..10_u64,
+        longest in 25..200_u64,
+        gap_us in 100..50_000_u64,
+        dense in 5..30_u32,
+    ) {
+        let setting = TrialSetting {
+            washout: ms(washout),
+            longest: ms(longest),
+            dense: Share::percent(dense),
+            ..TrialSetting::default()
+        };
+        let mut trial = Trial::new(setting, seed);
+        let mut now = Nanos::ZERO;
+        let (mut since, mut withheld) = (None, Nanos::ZERO);
+        while now < Nanos::from_secs(20) {
+            let arm = trial.record(now, reading_at(now, Nanos::from_micros(gap_us)), true);
+            let next = trial.next_change().unwrap_or_else(|| now.plus(ms(1)));
+            if arm == Arm::Withheld {
+                let since = *since.get_or_insert(now);
+                prop_assert!(next.since(since) <= ms(longest), "held for {}", next.since(since));
+                withheld = withheld.plus(next.since(now));
+            } else {
+                since = None;
+            }
+            now = next;
+        }
+        let share = withheld.0 as f64 / now.0 as f64;
+        prop_assert!(share <= f64::from(dense) / 100.0 + 0.03, "withheld {share}");
+    }
+}

@@ -18,10 +18,12 @@
 //! | [`control`] | interval and bound found automatically, from what background costs |
 //! | [`ahead`] | reading ahead for the job in pieces that fit the gaps |
 //! | [`hold`] | when to freeze the whole job, for what the request gate cannot see |
+//! | [`budget`] | the loss that was promised, as credits in a leaky bucket |
 //! | [`trial`] | measured harm: randomised short holds, a confidence interval, a verdict |
 #![forbid(unsafe_code)]
 
 pub mod ahead;
+pub mod budget;
 pub mod control;
 pub mod derive;
 pub mod histogram;
@@ -36,6 +38,7 @@ pub mod trial;
 pub mod view;
 
 pub use ahead::{Ahead, Piece};
+pub use budget::{Account, Budget, BudgetSetting, Kept};
 pub use control::{
     Control, ControlSetting, DepthChoice, Estimate, IntervalChoice, ParseDepthError, ParseIntervalError,
     Telemetry,

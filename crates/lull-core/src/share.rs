@@ -43,6 +43,11 @@ impl Share {
         if ppm >= WHOLE { Self::ALL } else { Self(ppm) }
     }
 
+    /// In parts per million.
+    pub const fn as_ppm(self) -> u32 {
+        self.0
+    }
+
     /// From 0 to 1.
     pub fn fraction(self) -> f64 {
         f64::from(self.0) / f64::from(WHOLE)

@@ -1,0 +1,237 @@
+//! The loss that was promised, spent like money (X-1).
+//!
+//! Problem: the user promises the foreground that it loses at most some share of its time, for example 5%. A mean over
+//! the whole run would allow a minute of ruin after an hour of peace; a limit at each moment would forbid all learning.
+//!
+//! Approach: a leaky bucket over all resources together. While the foreground is at work it earns credits at a fixed
+//! rate, up to a cap; whatever background makes it lose, on any resource, is taken from them.
+//!
+//! ```text
+//!   earned: rate · time the foreground was at work          rate = promise · (1 − burst)
+//!           │
+//!           ▼          spilled
+//!        ┌──────┐ ────────────▶                             cap  = promise · burst · window
+//!        │      │ cap
+//!        │credit│
+//!        └──┬───┘ 0
+//!           ▼ spent: loss · time, on the disk, the CPU, ...; below 0 is debt
+//! ```
+//!
+//! **Bound.** Let a window be a stretch of `W` of the foreground's time, and `D` the largest debt in it. What is spent in it is
+//! what was there before, plus what was earned, less what spilled and what is left:
+//!
+//! ```text
+//!   spent ≤ cap + rate · W + D
+//! ```
+//!
+//! since no more than `cap` was there and no less than `−D` is left. With the cap and rate above, for every `W ≥ window`,
+//!
+//! ```text
+//!   spent ≤ promise · burst · window + promise · (1 − burst) · W + D ≤ promise · W + D
+//! ```
+//!
+//! So an owner that never spends more than [`available`](Budget::available) keeps the promise in every window of that
+//! length and of any greater one, and a shorter one loses at most `cap` more than its share. Loss that has happened
+//! cannot be refused: it is booked, the debt is kept, and nothing is available until it has been earned back. The worst
+//! window that really was is kept for the report.
+//!
+//! Units: nanoseconds of foreground time, and loss in nanoseconds (a slowdown of 5% for 100 ms of work without background loses
+//! 5 ms); inside in millionths of a nanosecond, so that nothing is lost in rounding. Edge cases: time in which the
+//! foreground does nothing earns nothing and ages nothing: it is no part of any window. A promise of zero never has
+//! anything to spend. Sums saturate.
+//!
+//! Source: section 5.1 of the paper: n requests served without a preemption earn a credit to skip an interval; the
+//! leaky bucket is what it suggests against spending all credits in a short period. Here a credit is time, because
+//! resources and requests differ in what a preemption costs.
+
+mod windows;
+
+use serde::{Deserialize, Serialize};
+
+use crate::share::{Loss, Share};
+use crate::time::Nanos;
+use windows::Windows;
+
+/// What is promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BudgetSetting {
+    /// What the foreground may lose of its time in any window.
+    pub promise: Loss,
+    /// The shortest window, in time the foreground is at work.
+    pub window: Nanos,
+    /// The part of a window's loss that may come at once. The rest is what can be spent steadily.
+    pub burst: Share,
+}
+
+impl Default for BudgetSetting {
+    fn default() -> Self {
+        Self { promise: Loss::percent(5), window: Nanos::from_secs(60), burst: Share::percent(20) }
+    }
+}
+
+impl BudgetSetting {
+    /// What can be lost steadily, for ever.
+    pub fn rate(&self) -> Loss {
+        let part = u64::from(self.promise.as_ppm()) * u64::from(MILLION - self.burst.as_ppm());
+        u32::try_from(part / u64::from(MILLION)).map_or(Share::ALL, Share::ppm)
+    }
+
+    /// The most that can be saved up.
+    pub fn cap(&self) -> Nanos {
+        self.promise.of(self.burst.of(self.window))
+    }
+}
+
+const MILLION: u32 = 1_000_000;
+
+/// One of the resources on which the foreground can lose time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Account(pub usize);
+
+/// How the promise was kept so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kept {
+    /// Share of the foreground's time that was lost in the worst window; over the whole run if it is shorter than one.
+    pub worst: f64,
+    /// Over the whole run.
+    pub overall: f64,
+    /// Whether the worst window is within the promise.
+    pub promise: bool,
+}
+
+/// An account book that does not balance: a defect of this module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the budget does not balance: {problem}")]
+pub struct Unbalanced {
+    problem: &'static str,
+}
+
+/// Credits, and where they went. Amounts are in millionths of a nanosecond.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    setting: BudgetSetting,
+    credit: i128,
+    earned: i128,
+    spilled: i128,
+    spent: Vec<i128>,
+    worked: Nanos,
+    /// The largest debt there ever was.
+    debt: i128,
+    windows: Windows,
+}
+
+impl Budget {
+    /// With nothing saved up.
+    pub fn new(setting: BudgetSetting) -> Self {
+        Self {
+            setting,
+            credit: 0,
+            earned: 0,
+            spilled: 0,
+            spent: Vec::new(),
+            worked: Nanos::ZERO,
+            debt: 0,
+            windows: Windows::new(setting.window),
+        }
+    }
+
+    /// What is promised.
+    pub fn setting(&self) -> &BudgetSetting {
+        &self.setting
+    }
+
+    /// The foreground was at work for `span`, beyond what was told before.
+    pub fn pass(&mut self, span: Nanos) {
+        let earned = i128::from(self.setting.rate().as_ppm()) * i128::from(span.0);
+        let credit = self.credit + earned;
+        self.credit = credit.min(self.cap());
+        self.earned += earned;
+        self.spilled += credit - self.credit;
+        self.worked = self.worked.plus(span);
+        self.windows.pass(span);
+        debug_assert_eq!(self.check(), Ok(()));
+    }
+
+    /// The loss that may be spent now.
+    pub fn available(&self) -> Nanos {
+        nanos(self.credit)
+    }
+
+    /// The loss that was spent and is not earned yet.
+    pub fn debt(&self) -> Nanos {
+        nanos(-self.credit)
+    }
+
+    /// How long the foreground can be at work while it loses `loss`, until nothing is available; `None` if for ever.
+    pub fn lasts(&self, loss: Loss) -> Option<Nanos> {
+        let drain = i128::from(loss.as_ppm()) - i128::from(self.setting.rate().as_ppm());
+        let credit = self.credit.max(0);
+        (drain > 0).then(|| Nanos(u64::try_from(credit / drain).unwrap_or(u64::MAX)))
+    }
+
+    /// The foreground has lost `loss` on the resource of `account`.
+    pub fn spend(&mut self, account: Account, loss: Nanos) {
+        let amount = i128::from(loss.0) * i128::from(MILLION);
+        if self.spent.len() <= account.0 {
+            self.spent.resize(account.0 + 1, 0);
+        }
+        self.spent[account.0] += amount;
+        self.credit -= amount;
+        self.debt = self.debt.max(-self.credit);
+        self.windows.spend(loss);
+        debug_assert_eq!(self.check(), Ok(()));
+    }
+
+    /// What the foreground has lost on one resource.
+    pub fn spent(&self, account: Account) -> Nanos {
+        self.spent.get(account.0).map_or(Nanos::ZERO, |amount| nanos(*amount))
+    }
+
+    /// What the foreground has lost on all resources.
+    pub fn lost(&self) -> Nanos {
+        nanos(self.spent.iter().sum())
+    }
+
+    /// How the promise was kept so far.
+    pub fn kept(&self) -> Kept {
+        let overall = self.lost().0 as f64 / (self.worked.0 as f64).max(1.0);
+        let worst = self.windows.worst().unwrap_or(overall);
+        Kept { worst, overall, promise: worst <= self.setting.promise.fraction() }
+    }
+
+    /// Everything that must hold at any time.
+    ///
+    /// # Errors
+    /// Names the first condition that does not hold.
+    pub fn check(&self) -> Result<(), Unbalanced> {
+        let spent: i128 = self.spent.iter().sum();
+        let latest = i128::from(self.windows.latest().0) * i128::from(MILLION);
+        let length = i128::from(self.windows.span().0);
+        let bound = self.cap() + i128::from(self.setting.rate().as_ppm()) * length + self.debt;
+        let problem = if self.credit > self.cap() {
+            "more is saved than the cap"
+        } else if self.credit != self.earned - self.spilled - spent {
+            "the credit is not what was earned less what was spilled and spent"
+        } else if self.spilled < 0 || self.spilled > self.earned || self.debt < -self.credit {
+            "more was spilled than earned, or the debt was larger than noted"
+        } else if latest > bound {
+            "the latest window lost more than its bound"
+        } else {
+            return Ok(());
+        };
+        Err(Unbalanced { problem })
+    }
+
+    fn cap(&self) -> i128 {
+        i128::from(self.setting.cap().0) * i128::from(MILLION)
+    }
+}
+
+/// Whole nanoseconds, none for a negative amount.
+fn nanos(amount: i128) -> Nanos {
+    Nanos(u64::try_from((amount / i128::from(MILLION)).max(0)).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -111,6 +111,12 @@ impl RawHistogram {
         }
         copy
     }
+
+    /// How many values, and their sum, without a copy.
+    pub(crate) fn total(&self) -> (u64, u64) {
+        let count = self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).sum();
+        (count, self.sum_ns.load(Ordering::Relaxed))
+    }
 }
 
 impl RawDevice {

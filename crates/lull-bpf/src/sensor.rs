@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder};
-use lull_core::{Histogram, Interval, Nanos, Observation};
+use lull_core::{Histogram, Interval, Latency, Nanos, Observation};
 use memmap2::{MmapOptions, MmapRaw};
 
 use crate::record::{INFINITE_NS, MAX_DEVICES, RawDevice};
@@ -227,6 +227,18 @@ impl Device {
     /// Both classes now.
     pub fn observation(&self) -> Observation {
         self.raw().observation()
+    }
+
+    /// What the foreground's requests took, in sum.
+    pub fn latency(&self) -> Latency {
+        let raw = self.raw();
+        let ((quiet, quiet_ns), (loaded, loaded_ns)) = (raw.quiet.total(), raw.loaded.total());
+        Latency {
+            requests: quiet + loaded,
+            met: loaded,
+            sum_ns: quiet_ns + loaded_ns,
+            background: raw.view[1].read().started,
+        }
     }
 
     /// Background requests that started in F or P, so far.

@@ -30,6 +30,7 @@
 mod ceiling;
 mod choice;
 mod closing;
+mod correction;
 mod depth;
 mod frontier;
 mod tail;
@@ -37,13 +38,15 @@ mod telemetry;
 mod window;
 
 pub use choice::{ControlSetting, DepthChoice, IntervalChoice, ParseDepthError, ParseIntervalError};
-pub use telemetry::{Estimate, Telemetry};
+pub use telemetry::{Estimate, Latency, Telemetry};
 
 use crate::histogram::Histogram;
 use crate::setting::{Closing, Foreground, Opening, Setting};
 use crate::share::Share;
 use crate::time::{Interval, Nanos};
+use crate::trial::Slowdown;
 use closing::{Forecast, Measured, Rival, Rounds};
+use correction::{Correction, Model};
 use depth::{Evidence, Search};
 use frontier::{Cost, Mix, Target};
 use telemetry::new_of;
@@ -66,6 +69,9 @@ pub struct Control {
     estimate: Option<Estimate>,
     /// Loss if background ran in every gap.
     unrestrained: f64,
+    correction: Correction,
+    /// What is known without a test, when it is worth testing.
+    model: Option<Model>,
 }
 
 /// A stretch of at least a few foreground requests with one interval.
@@ -107,6 +113,11 @@ const EXPLORE: u64 = 32;
 const LEAVE_OPEN: u64 = 128;
 /// Weight of an assumed delay, in requests.
 const ASSUMED: f64 = 4.0;
+/// A bound beyond this is none.
+const DEEP: u32 = 64;
+/// A foreground with fewer requests in the window, or with more time between two, is too sparse to test.
+const TESTED_REQUESTS: u64 = 64;
+const TESTED_CYCLE_NS: f64 = 10e6;
 /// Gaps needed before they are believed.
 const FEW: u64 = 4;
 /// What is spent of the budget; the rest is for what the estimate does not see.
@@ -137,6 +148,8 @@ impl Control {
             outdated: Histogram::default(),
             estimate: None,
             unrestrained: 0.0,
+            correction: Correction::new(aim.budget),
+            model: None,
         }
     }
 
@@ -163,7 +176,38 @@ impl Control {
             opening: self.opening(&counts, telemetry, closing),
             ..self.setting
         };
-        self.setting
+        self.in_force()
+    }
+
+    /// What to do now: while a test withholds background, the interval does not end.
+    fn in_force(&self) -> Setting {
+        if self.withholds() {
+            Setting { interval: Interval::Infinite, closing: None, ..self.setting }
+        } else {
+            self.setting
+        }
+    }
+
+    /// Tests what background costs: takes in what the sensor has counted by `now`, and returns what to do until
+    /// [`next_test`](Self::next_test) or the next call.
+    pub fn test(&mut self, now: Nanos, latency: &Latency) -> Setting {
+        self.correction.step(now, latency, self.model.as_ref());
+        self.in_force()
+    }
+
+    /// When the next test is due; `None` while nothing is tested.
+    pub fn next_test(&self) -> Option<Nanos> {
+        self.correction.next()
+    }
+
+    /// Whether background is withheld just now, to see the foreground without it.
+    pub fn withholds(&self) -> bool {
+        self.correction.withholds()
+    }
+
+    /// How much slower foreground requests are with background than without, as tested.
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        self.correction.slowdown()
     }
 
     /// Forgets what background costs, because something outside has changed it; what the foreground does by itself
@@ -172,6 +216,7 @@ impl Control {
         self.window.forget_costs();
         self.search.restart();
         self.rounds.restart();
+        self.correction.restart();
         self.known_delay = None;
         self.estimate = None;
         self.outdated = self.last.as_ref().map_or_else(Histogram::default, |(_, last)| last.service.clone());
@@ -220,6 +265,7 @@ impl Control {
             quiet: new_of(&telemetry.quiet, &before.quiet),
             met,
             served: if arrived > 0 { background } else { 0 },
+            served_at_all: if at_work { background } else { 0 },
             served_in: if arrived > 0 { active } else { Nanos::ZERO },
             unclosed: if closes { Histogram::default() } else { loaded.clone() },
             loaded,
@@ -254,10 +300,23 @@ impl Control {
             self.known_delay = Some(delay);
         }
         let requests = counts.arrived as f64;
-        let met = counts.met as f64;
-        let cycle = counts.active.0 as f64 / requests.max(1.0) - met / requests.max(1.0) * delay;
+        let unseen = service * self.correction.part();
+        let lost = counts.met as f64 * delay + counts.served_at_all as f64 * unseen;
+        let cycle = ((counts.active.0 as f64 - lost) / requests.max(1.0)).max(1.0);
         let exposure = (counts.exposed_met as f64 + ASSUMED) / (counts.exposed as f64 + ASSUMED);
-        Cost { requests, exposure: exposure.max(0.5), delay, cycle: cycle.max(1.0) }
+        let is_tested = self.aim.interval == IntervalChoice::Auto
+            && counts.arrived >= TESTED_REQUESTS
+            && cycle < TESTED_CYCLE_NS
+            && !is_slow(telemetry);
+        self.model = is_tested.then_some(Model { delay, cycle, service });
+        Cost {
+            requests,
+            exposure: exposure.max(0.5),
+            delay,
+            cycle,
+            unseen: unseen * f64::from(self.setting.depth.min(DEEP)),
+            period: service,
+        }
     }
 
     fn assess(&mut self, counts: &Counts, cost: &Cost) {
@@ -265,14 +324,22 @@ impl Control {
             self.unrestrained = 0.0;
             return;
         }
-        self.unrestrained = cost.loss(counts.gaps.count() as f64 * cost.exposure / cost.requests);
+        let gaps = counts.gaps.count() as f64;
+        self.unrestrained =
+            cost.loss(gaps * cost.exposure / cost.requests, cost.rounds(gaps, counts.gaps.sum_ns as f64));
         let met = counts.met as f64 / cost.requests;
         self.estimate = (counts.met > 0).then(|| Estimate {
-            loss: share(cost.loss(met)),
+            loss: share(cost.loss(met, self.rounds_served(counts))),
             delay: nanos(cost.delay),
             met: share(met),
             cycle: nanos(counts.active.0 as f64 / cost.requests),
         });
+    }
+
+    /// Background requests per foreground request and place under the bound.
+    fn rounds_served(&self, counts: &Counts) -> f64 {
+        let served = counts.served_at_all as f64 / (counts.arrived as f64).max(1.0);
+        served / f64::from(self.setting.depth.clamp(1, DEEP))
     }
 
     fn evidence(&self, counts: &Counts, cost: &Cost) -> Evidence {
@@ -284,7 +351,7 @@ impl Control {
         let in_service = counts.served as f64 * service / (counts.served_in.0 as f64).max(1.0);
         Evidence {
             loaded: counts.loaded.count().max(counts.closed).min(counts.quiet.count().saturating_mul(16)),
-            loss: cost.loss(met),
+            loss: cost.loss(met, self.rounds_served(counts)),
             error,
             free: self.aim.free.fraction(),
             tail: tail::judge(&counts.quiet, &counts.loaded),
@@ -357,7 +424,8 @@ impl Control {
     ) -> Option<Closing> {
         let starts =
             mix.share * forecast.starts_after(mix.low) + (1.0 - mix.share) * forecast.starts_after(mix.high);
-        let measured = Measured { arrived: counts.closed, met: counts.closed_met };
+        let served = self.rounds_served(counts);
+        let measured = Measured { arrived: counts.closed, met: counts.closed_met, served };
         let before = self.rounds.in_force();
         let closing = self.rounds.choose(now, forecast, &measured, &Rival { loss, starts }, free);
         if self.rounds.in_force() != before {

@@ -40,8 +40,8 @@ pub mod view;
 pub use ahead::{Ahead, Piece};
 pub use budget::{Account, Budget, BudgetSetting, Kept};
 pub use control::{
-    Control, ControlSetting, DepthChoice, Estimate, IntervalChoice, ParseDepthError, ParseIntervalError,
-    Telemetry,
+    Control, ControlSetting, DepthChoice, Estimate, IntervalChoice, Latency, ParseDepthError,
+    ParseIntervalError, Telemetry,
 };
 pub use derive::derive_state;
 pub use histogram::Histogram;

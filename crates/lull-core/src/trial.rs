@@ -58,6 +58,7 @@ pub struct Trial {
     evidence: Evidence,
     cost: Cost,
     latest: Option<Nanos>,
+    finished: Option<(Epoch, Epoch)>,
 }
 
 /// What testing has cost so far.
@@ -78,6 +79,7 @@ impl Trial {
             evidence: Evidence::new(setting.measure, setting.budget.fraction()),
             cost: Cost::default(),
             latest: None,
+            finished: None,
         }
     }
 
@@ -95,6 +97,7 @@ impl Trial {
         if let Some(block) = self.schedule.step(now, reading, work, share) {
             let before = self.evidence.urgency();
             self.evidence.add(&block.lent, &block.withheld);
+            self.finished = Some((block.lent, block.withheld));
             if self.evidence.urgency() > before {
                 // The next block has begun, at a density that is out of date.
                 self.schedule.hurry(now, self.share());
@@ -106,6 +109,11 @@ impl Trial {
     /// What to do with the resource now.
     pub fn arm(&self) -> Arm {
         self.schedule.arm()
+    }
+
+    /// The lent and the withheld epoch of a block that has become complete since the last call.
+    pub(crate) fn take_block(&mut self) -> Option<(Epoch, Epoch)> {
+        self.finished.take()
     }
 
     /// When the arm may change next; `None` while nothing is tested: then any time will do.

@@ -158,7 +158,7 @@ impl<'a> Forecast<'a> {
             rounds,
             closing: Closing { from: nanos(from), until: self.until },
             met,
-            loss: self.cost.loss(met),
+            loss: self.cost.loss(met, starts * self.count / self.cost.requests.max(1.0)),
             starts,
         }
     }
@@ -199,6 +199,8 @@ pub(super) struct Rival {
 pub(super) struct Measured {
     pub(super) arrived: u64,
     pub(super) met: u64,
+    /// Rounds of background per arrival.
+    pub(super) served: f64,
 }
 
 impl Measured {
@@ -212,7 +214,7 @@ impl Measured {
         (self.arrived >= ENOUGH).then(|| {
             let arrived = self.arrived as f64;
             let met = (self.met as f64 / arrived).min(1.0);
-            cost.loss(met - 2.0 * (met * (1.0 - met) / arrived).sqrt())
+            cost.loss(met - 2.0 * (met * (1.0 - met) / arrived).sqrt(), self.served)
         })
     }
 }

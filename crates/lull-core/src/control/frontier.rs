@@ -3,8 +3,9 @@
 //! With the lengths of past gaps, each candidate interval `P` has
 //!
 //! - the share of foreground requests that would meet background, `h(P) = requests after a gap > P / requests`;
-//! - the loss of foreground throughput, `L(P) = h·d / (c + h·d)`, with `d` the delay of a request that meets
-//!   background and `c` the foreground's time per request without it;
+//! - the loss of foreground throughput, `L(P) = x / (c + x)` with `x = h·d + n·u`: `d` is the delay of a request that
+//!   meets background, `n(P)` the background requests served per foreground request, `u` what each of them costs
+//!   besides (`correction.rs`), and `c` the foreground's time per request without background;
 //! - the share of the idle time that background gets, `W(P) = E[(gap − P)⁺] / E[gap]`.
 //!
 //! Only intervals just above an observed gap, and zero, are worth considering: between two of them the loss stays
@@ -37,6 +38,11 @@ pub(super) struct Cost {
     pub(super) delay: f64,
     /// Foreground time per request without background, in nanoseconds.
     pub(super) cycle: f64,
+    /// What background costs beyond the requests that meet it, in nanoseconds per round: one request in each place
+    /// under the bound.
+    pub(super) unseen: f64,
+    /// Time of one round, in nanoseconds.
+    pub(super) period: f64,
 }
 
 /// One candidate.
@@ -64,10 +70,15 @@ pub(super) struct Target {
 }
 
 impl Cost {
-    /// The loss when `met` of all requests meet background.
-    pub(super) fn loss(&self, met: f64) -> f64 {
-        let lost = met.clamp(0.0, 1.0) * self.delay;
+    /// The loss when `met` of all requests meet background, and `rounds` are served per request.
+    pub(super) fn loss(&self, met: f64, rounds: f64) -> f64 {
+        let lost = met.clamp(0.0, 1.0) * self.delay + rounds * self.unseen;
         if lost > 0.0 { lost / (self.cycle + lost) } else { 0.0 }
+    }
+
+    /// Rounds per request that `gaps` gaps of together `span_ns` have room for; each gap's last one may run over.
+    pub(super) fn rounds(&self, gaps: f64, span_ns: f64) -> f64 {
+        (span_ns / self.period.max(1.0) + gaps / 2.0) / self.requests.max(1.0)
     }
 }
 
@@ -95,7 +106,8 @@ fn point(interval: Nanos, longer: f64, longer_sum: f64, idle: f64, cost: &Cost) 
     let met = longer * cost.exposure / cost.requests.max(1.0);
     let gained = (longer_sum - longer * interval.0 as f64).max(0.0);
     let paid = met.min(1.0) * cost.requests * cost.delay;
-    (gained * 4.0 >= paid).then(|| Point { interval, loss: cost.loss(met), work: (gained / idle).min(1.0) })
+    let loss = cost.loss(met, cost.rounds(longer, gained));
+    (gained * 4.0 >= paid).then(|| Point { interval, loss, work: (gained / idle).min(1.0) })
 }
 
 /// Those that no mix of two others beats.

@@ -25,6 +25,19 @@ pub struct Telemetry {
     pub rotational: bool,
 }
 
+/// The little of [`Telemetry`] that is asked for often; all cumulative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// Foreground requests that ended.
+    pub requests: u64,
+    /// Those of them that found background in service on arrival.
+    pub met: u64,
+    /// The time that all of them took, in nanoseconds.
+    pub sum_ns: u64,
+    /// Background requests that ever arrived.
+    pub background: u64,
+}
+
 /// What background costs the foreground now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {

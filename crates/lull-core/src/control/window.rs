@@ -44,7 +44,9 @@ pub(super) struct Counts {
     pub(super) met: u64,
     /// Background requests that were served while the foreground was at work, at the present bound.
     pub(super) served: u64,
-    /// The time in which they were.
+    /// Background requests that were served while the foreground was at work, at any bound.
+    pub(super) served_at_all: u64,
+    /// The time in which those at the present bound were served.
     pub(super) served_in: Nanos,
 }
 
@@ -64,6 +66,7 @@ impl Counts {
         self.closed_met += other.closed_met;
         self.met += other.met;
         self.served += other.served;
+        self.served_at_all += other.served_at_all;
         self.served_in = self.served_in.plus(other.served_in);
     }
 
@@ -87,6 +90,7 @@ impl Counts {
         self.exposed = 0;
         self.exposed_met = 0;
         self.met = 0;
+        self.served_at_all = 0;
     }
 }
 

@@ -42,6 +42,11 @@ pub struct Epoch {
 }
 
 impl Epoch {
+    /// What is measured, per request.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
     /// From one reading to the next; `None` if the sensor went back.
     pub(super) fn between(began: (Nanos, Reading), ended: (Nanos, Reading)) -> Option<Self> {
         Some(Self {

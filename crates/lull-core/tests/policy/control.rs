@@ -20,6 +20,7 @@ fn serial(think: Think, threads: usize) -> Scene {
         jitter: 0.1,
         foreground_drag: 0.0,
         background_drag: 0.0,
+        aftermath: 0.0,
         lateness: Nanos::ZERO,
         think,
         threads,
@@ -35,6 +36,7 @@ fn parallel(think: Think, threads: usize) -> Scene {
         jitter: 0.3,
         foreground_drag: 0.01,
         background_drag: 0.01,
+        aftermath: 0.0,
         lateness: Nanos::ZERO,
         think,
         threads,
@@ -179,6 +181,7 @@ fn regular(think: Think) -> Scene {
         jitter: 0.0,
         foreground_drag: 0.4,
         background_drag: 0.48,
+        aftermath: 0.0,
         lateness: Nanos::from_micros(30),
         think,
         threads: 4,
@@ -249,4 +252,17 @@ fn gaps_that_are_regular_but_too_short_do_not_close() {
     assert_eq!(outcome.setting.and_then(|setting| setting.closing), None);
     let foreground = outcome.foreground_rate() / alone.foreground_rate();
     assert!(foreground >= 0.955, "within the budget: {foreground:.3}");
+}
+
+#[test]
+fn harm_that_the_sensor_does_not_see_is_found_and_kept_within_the_budget() {
+    let scene = Scene { aftermath: 1.0, ..parallel(Think::Fixed(Nanos::from_micros(200)), 4) };
+    let (from, length) = (SECOND.times(2), SECOND.times(4));
+    let alone = run(scene, Policy::Alone, 1, from, length);
+    let plain = run(scene, unbounded(), 1, from, length);
+    let auto = run(scene, auto(), 1, from, length);
+    let kept = |outcome: &Outcome| outcome.foreground_rate() / alone.foreground_rate();
+    assert!(kept(&plain) < 0.9, "plain {:.3}", kept(&plain));
+    assert!(kept(&auto) >= 0.95, "auto {:.3}", kept(&auto));
+    assert!(auto.background_rate() > 0.0);
 }

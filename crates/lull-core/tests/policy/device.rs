@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use lull_core::{
-    Control, ControlSetting, Input, Nanos, Observation, Resource, Setting, Telemetry, Ticket, Wake,
+    Control, ControlSetting, Input, Latency, Nanos, Observation, Resource, Setting, Telemetry, Ticket, Wake,
 };
 
 use crate::history::{DeviceEvent, apply};
@@ -37,6 +37,8 @@ pub(crate) struct Scene {
     /// Slow-down of each class per other request in service.
     pub(crate) foreground_drag: f64,
     pub(crate) background_drag: f64,
+    /// What a foreground request takes longer within [`AFTERMATH`] of background in service: harm that no sensor sees.
+    pub(crate) aftermath: f64,
     /// From what happens in the device until the engine has read it.
     pub(crate) lateness: Nanos,
     pub(crate) think: Think,
@@ -89,6 +91,7 @@ enum Event {
     EngineWakes,
     TimerEnds,
     Controls,
+    Tests,
 }
 
 struct Simulation {
@@ -107,11 +110,15 @@ struct Simulation {
     wake: Wake,
     /// When the engine's timer goes off; it has only one.
     timer: Option<Nanos>,
+    /// When control's next test is due.
+    tests: Option<Nanos>,
     tickets: u64,
     outcome: Outcome,
     from: Nanos,
 }
 
+/// How long background is felt after it has left.
+const AFTERMATH: Nanos = Nanos::from_micros(500);
 const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
 /// From the engine's decision to the device.
 const LATENCY: Nanos = Nanos(5_000);
@@ -166,7 +173,10 @@ impl Simulation {
                 (self.scene.foreground_service, self.scene.foreground_drag)
             };
             let vary = 1.0 + self.scene.jitter * (2.0 * self.uniform(background) - 1.0);
-            let length = Self::span(base, vary * (1.0 + drag * self.busy as f64));
+            let view = self.sensor.background;
+            let felt = view.in_service > 0 || (view.ended > 0 && self.now.since(view.last_end) < AFTERMATH);
+            let after = if !background && felt { self.scene.aftermath } else { 0.0 };
+            let length = Self::span(base, vary * (1.0 + drag * self.busy as f64 + after));
             self.busy += 1;
             self.at(self.now.plus(length), Event::Leaves { background, arrived, loaded });
         }
@@ -228,6 +238,24 @@ impl Simulation {
             self.outcome.deepest.max(if self.now >= self.from { setting.depth } else { 0 });
         self.at(self.now.plus(CONTROL_EVERY), Event::Controls);
         self.engine(Input::Tick);
+        self.test();
+    }
+
+    fn test(&mut self) {
+        let Some(control) = &mut self.control else { return };
+        let latency = Latency {
+            requests: self.telemetry.quiet.count() + self.telemetry.loaded.count(),
+            met: self.telemetry.loaded.count(),
+            sum_ns: self.telemetry.quiet.sum_ns + self.telemetry.loaded.sum_ns,
+            background: self.sensor.background.started,
+        };
+        let setting = control.test(self.now, &latency);
+        self.tests = control.next_test();
+        if let Some(at) = self.tests {
+            self.at(at.max(self.now), Event::Tests);
+        }
+        self.resource.configure(self.now, setting);
+        self.engine(Input::Tick);
     }
 
     fn handle(&mut self, event: Event) {
@@ -247,6 +275,8 @@ impl Simulation {
             Event::TimerEnds => {}
             Event::EngineWakes => self.engine(Input::Tick),
             Event::Controls => self.control(),
+            Event::Tests if self.tests == Some(self.now) => self.test(),
+            Event::Tests => {}
         }
     }
 }
@@ -269,6 +299,7 @@ pub(crate) fn run(scene: Scene, policy: Policy, seed: u64, from: Nanos, length: 
         alone: matches!(policy, Policy::Alone),
         wake: Wake::default(),
         timer: None,
+        tests: None,
         tickets: 0,
         outcome: Outcome { seconds: length.since(from).as_secs_f64(), ..Outcome::default() },
         from: Nanos::from_secs(1).plus(from),

@@ -171,20 +171,36 @@ impl Disk {
             self.controlled = now;
             let telemetry = self.telemetry(&view);
             let setting = self.control.update(now, &telemetry);
-            if setting != *self.resource.setting() {
-                self.resource.configure(now, setting);
-                self.publish(&setting);
-            }
+            self.configure(now, setting);
+            self.test(now);
             let slow = [&telemetry.quiet, &telemetry.loaded, &telemetry.service].map(|h| h.quantile(0.99));
             self.slowest = slow.into_iter().flatten().max().unwrap_or_default().max(SLOWEST_AT_LEAST);
         }
+        if self.control.next_test().is_some_and(|at| now >= at) {
+            self.test(now);
+        }
         let busy = now.since(self.moved.1) < CONTROL_AT_REST;
-        Some(self.controlled.plus(if busy { CONTROL_EVERY } else { CONTROL_AT_REST }))
+        let next = self.controlled.plus(if busy { CONTROL_EVERY } else { CONTROL_AT_REST });
+        Some(self.control.next_test().map_or(next, |at| at.min(next)))
+    }
+
+    /// Withholds background, or lends again, to see what it costs.
+    fn test(&mut self, now: Nanos) {
+        let Sensor::Bpf(device) = &self.sensor else { return };
+        let setting = self.control.test(now, &device.latency());
+        self.configure(now, setting);
+    }
+
+    fn configure(&mut self, now: Nanos, setting: Setting) {
+        if setting != *self.resource.setting() {
+            self.resource.configure(now, setting);
+            self.publish(&setting);
+        }
     }
 
     /// Runs the hold machine. `covered`: the background now in the device was let in by the request gate.
     pub(crate) fn hold(&mut self, now: Nanos, covered: bool) -> Option<Nanos> {
-        let harmful = self.control.is_harmful() && self.exceeds_budget();
+        let harmful = self.control.withholds() || (self.control.is_harmful() && self.exceeds_budget());
         let Sensor::Bpf(device) = &self.sensor else { return None };
         let hold = self.hold.as_mut()?;
         let leaks = device.leaks();

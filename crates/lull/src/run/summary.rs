@@ -2,8 +2,36 @@
 
 use std::fmt::Write;
 
-use lull_core::Nanos;
+use lull_core::{Nanos, Slowdown};
 use serde::{Deserialize, Serialize};
+
+/// How much slower the foreground was with background than without, as tested by withholding it now and then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SlowdownSummary {
+    /// Time per foreground request with background over without: 1 for no slowdown.
+    pub(crate) ratio: f64,
+    /// The 95% interval of the ratio; no upper end while nothing excludes any slowdown.
+    pub(crate) low: f64,
+    pub(crate) high: Option<f64>,
+    /// Comparisons it rests on.
+    pub(crate) pairs: u32,
+}
+
+impl From<Slowdown> for SlowdownSummary {
+    fn from(slowdown: Slowdown) -> Self {
+        let Slowdown { ratio, low, high, pairs } = slowdown;
+        Self { ratio, low, high: Some(high).filter(|high| high.is_finite()), pairs }
+    }
+}
+
+impl SlowdownSummary {
+    /// As a share, with its interval.
+    pub(crate) fn text(&self) -> String {
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let high = self.high.map_or_else(|| "any".to_owned(), |high| format!("{:+.1}%", percent(high)));
+        format!("{:+.1}% ({:+.1}% to {high})", percent(self.ratio), percent(self.low))
+    }
+}
 
 /// One disk's part. Times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +61,9 @@ pub(crate) struct DiskSummary {
     pub(crate) counters: [[u64; 4]; 4],
     /// Estimated loss of foreground throughput, in parts of one.
     pub(crate) loss: Option<f64>,
+    /// Latency of foreground requests, with background against without.
+    #[serde(default)]
+    pub(crate) slowdown: Option<SlowdownSummary>,
 }
 
 /// A whole run.
@@ -134,6 +165,15 @@ impl Summary {
                     disk.preemptions,
                     disk.kept_free,
                     loss * 100.0
+                );
+            }
+            if let Some(slowdown) = &disk.slowdown {
+                let _ = writeln!(
+                    text,
+                    "lull: {}: foreground requests took {} longer beside the job, a 95% interval from {} comparisons",
+                    disk.disk,
+                    slowdown.text(),
+                    slowdown.pairs
                 );
             }
         }

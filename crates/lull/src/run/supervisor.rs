@@ -332,6 +332,7 @@ fn disk_summary(disk: &super::disk::Disk) -> DiskSummary {
         healed: report.healed,
         counters: report.counters,
         loss: disk.estimate().map(|estimate| estimate.loss.fraction()),
+        slowdown: disk.control.slowdown().map(Into::into),
     }
 }
 

@@ -15,10 +15,10 @@ fn histogram(values: impl IntoIterator<Item = Nanos>) -> Histogram {
 
 /// One gap per request; background delays by 10 ms a request that would take 80 ms.
 fn cost(requests: usize) -> Cost {
-    Cost { requests: requests as f64, exposure: 1.0, delay: 1e7, cycle: 8e7 }
+    Cost { requests: requests as f64, exposure: 1.0, delay: 1e7, cycle: 8e7, unseen: 0.0, period: 1e7 }
 }
 
-const NOTHING: Measured = Measured { arrived: 0, met: 0 };
+const NOTHING: Measured = Measured { arrived: 0, met: 0, served: 0.0 };
 const DEAR: Rival = Rival { loss: 0.03, starts: 0.5 };
 
 fn regular(cost: &Cost) -> Forecast<'_> {
@@ -67,7 +67,7 @@ fn rounds_that_did_harm_are_fewer_for_a_while_and_then_tried_again() {
     let cost = cost(100);
     let forecast = regular(&cost);
     let mut rounds = Rounds::default();
-    let harm = Measured { arrived: 100, met: 50 };
+    let harm = Measured { arrived: 100, met: 50, served: 0.0 };
     rounds.choose(ms(0), &forecast, &NOTHING, &DEAR, 0.01);
     rounds.choose(ms(10), &forecast, &harm, &DEAR, 0.01);
     assert_eq!(rounds.in_force(), 1);
@@ -85,8 +85,8 @@ fn a_few_that_met_background_by_chance_are_no_harm() {
     let forecast = regular(&cost);
     let mut rounds = Rounds::default();
     rounds.choose(ms(0), &forecast, &NOTHING, &DEAR, 0.01);
-    rounds.choose(ms(10), &forecast, &Measured { arrived: 19, met: 19 }, &DEAR, 0.01);
-    rounds.choose(ms(20), &forecast, &Measured { arrived: 30, met: 3 }, &DEAR, 0.01);
+    rounds.choose(ms(10), &forecast, &Measured { arrived: 19, met: 19, served: 0.0 }, &DEAR, 0.01);
+    rounds.choose(ms(20), &forecast, &Measured { arrived: 30, met: 3, served: 0.0 }, &DEAR, 0.01);
     assert_eq!(rounds.in_force(), 2);
 }
 
@@ -109,7 +109,7 @@ proptest! {
         let services = histogram((0..20).map(|_| Nanos(service)));
         let forecast = Forecast::new(&gaps, &services, &cost).unwrap();
         let open = forecast.starts_after(Nanos::ZERO);
-        let all = candidates(&gaps, &cost).last().map_or(0.0, |point| point.loss).max(cost.loss(1.0));
+        let all = candidates(&gaps, &cost).last().map_or(0.0, |point| point.loss).max(cost.loss(1.0, 0.0));
         let mut before = 0.0;
         for offer in forecast.offers() {
             prop_assert!(offer.loss >= before - 1e-9, "more rounds cost no less: {offer:?} after {before}");

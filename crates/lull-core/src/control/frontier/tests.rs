@@ -12,7 +12,7 @@ fn histogram(values_us: impl IntoIterator<Item = u64>) -> Histogram {
 
 /// One gap per request; background delays by 10 ms a request that would take 200 ms.
 fn cost(requests: usize) -> Cost {
-    Cost { requests: requests as f64, exposure: 1.0, delay: 1e7, cycle: 2e8 }
+    Cost { requests: requests as f64, exposure: 1.0, delay: 1e7, cycle: 2e8, unseen: 0.0, period: 1e7 }
 }
 
 const TARGET: Target = Target { free: 0.01, budget: 0.04, work_floor: 0.7 };
@@ -45,7 +45,7 @@ fn gaps_of_one_length_are_shared_by_alternating() {
     let points = candidates(&gaps, &dear);
     let mix = choose(&points, &TARGET).unwrap();
     assert!(mix.low == Nanos::ZERO && mix.high > Nanos::from_millis(180));
-    let spent = mix.share * dear.loss(1.0);
+    let spent = mix.share * dear.loss(1.0, 0.0);
     assert!((spent - TARGET.budget).abs() < 1e-9, "all of the budget is spent, and no more: {spent}");
 }
 
@@ -70,8 +70,9 @@ proptest! {
         gaps in prop::collection::vec(1..1_000_000_u64, 1..100),
         delay in 1.0..1e8_f64,
         cycle in 1e3..1e9_f64,
+        unseen in 0.0..1e7_f64,
     ) {
-        let cost = Cost { requests: gaps.len() as f64, exposure: 1.0, delay, cycle };
+        let cost = Cost { requests: gaps.len() as f64, exposure: 1.0, delay, cycle, unseen, period: 1e6 };
         let points = candidates(&histogram(gaps), &cost);
         let hull = hull(&points);
         for pair in hull.windows(2) {

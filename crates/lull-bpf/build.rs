@@ -35,12 +35,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-env-changed=CLANG");
     let arch = env::var("CARGO_CFG_TARGET_ARCH")?;
     let multiarch = format!("/usr/include/{arch}-linux-gnu");
-    libbpf_cargo::SkeletonBuilder::new()
-        .source("src/bpf/block.bpf.c")
-        .obj(out.join("block.bpf.o"))
-        .clang(find_clang()?)
-        .clang_args(["-mcpu=v3", "-Wall", "-Werror", "-I", &multiarch])
-        .build()?;
+    let clang = find_clang()?;
+    for name in ["block", "sched"] {
+        libbpf_cargo::SkeletonBuilder::new()
+            .source(format!("src/bpf/{name}.bpf.c"))
+            .obj(out.join(format!("{name}.bpf.o")))
+            .clang(&clang)
+            .clang_args(["-mcpu=v3", "-Wall", "-Werror", "-I", &multiarch])
+            .build()?;
+    }
     cc::Build::new().file("src/bpf/policy_check.c").warnings_into_errors(true).compile("lull_bpf_policy");
     Ok(())
 }

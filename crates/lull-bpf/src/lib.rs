@@ -1,19 +1,27 @@
-//! Observers of foreground and background requests in the kernel.
+//! Observers of foreground and background in the kernel.
 //!
-//! Small BPF programs on the block tracepoints (BTF-typed, so no kprobes and no kernel headers are needed) keep one
-//! record per device in memory-mapped arrays: what is in service per class, when the last foreground request began
-//! and ended, state × event counters, and latency histograms split by "background in service on arrival". Reading a
-//! record costs no system call, so a gate can decide in well under a microsecond.
+//! Small BPF programs (BTF-typed, so no kprobes and no kernel headers are needed) on the block and scheduler tracepoints
+//! keep records in memory-mapped arrays: per disk and for the CPUs, what is in service per class, when the foreground last
+//! began and ended, and histograms of what the foreground feels, split by whether background was there. Reading a record
+//! costs no system call, so a gate can decide in well under a microsecond.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `bpf/lull_record.h` | the record, shared by BPF, C and Rust |
-//! | `bpf/lull_policy.h` | the two pure functions of the policy that the kernel counts with |
-//! | `bpf/block.bpf.c` | the programs |
-//! | [`record`] | the record in Rust |
-//! | [`sensor`] | loading, watching a device, waking |
+//! | `bpf/lull_record.h` | the records, shared by BPF, C and Rust |
+//! | `bpf/lull_policy.h` | the pure functions that kernel and user space have in common |
+//! | `bpf/lull_task.h` | the class of a task |
+//! | `bpf/lull_alarm.h` | waking user space once the foreground has stayed away |
+//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c` | the programs |
+//! | [`record`] | the records in Rust |
+//! | [`load`] | loading programs, waking |
+//! | [`sensor`] | disks |
+//! | [`cpu`] | the CPUs |
 
+pub mod cpu;
+pub mod load;
 pub mod record;
 pub mod sensor;
 
-pub use sensor::{BlockSensor, Device, DeviceReport, Protect, SensorError};
+pub use cpu::{Bursts, CpuClass, CpuReport, CpuSensor, CpuSettings, CpuSlot, CpuTotals, Cpus};
+pub use load::{Observers, Protect, SensorError};
+pub use sensor::{BlockSensor, Device, DeviceReport};

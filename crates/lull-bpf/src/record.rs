@@ -1,4 +1,5 @@
-//! The Rust mirror of `bpf/lull_record.h`: one record per observed device, in memory mapped from the kernel.
+//! The Rust mirror of `bpf/lull_record.h`: one record per observed device, one per CPU and one of all CPUs, in memory
+//! mapped from the kernel.
 //!
 //! Every field is an atomic, read relaxed: each is one machine word that the kernel programs write alone, and a
 //! decision made on a reading a few nanoseconds old is as good as any. The layout is asserted here at compile time
@@ -7,6 +8,8 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use lull_core::{ClassView, Histogram, Nanos, Observation, histogram::BUCKETS};
+
+pub(crate) mod cpu;
 
 /// Devices that can be observed at once.
 pub const MAX_DEVICES: usize = 16;
@@ -22,8 +25,12 @@ pub const PAUSE_AFTER_BACKGROUND_IDLE: u32 = 4;
 pub const WAKE_FOREGROUND_END: u32 = 1;
 /// `wake`: when a background request ends.
 pub const WAKE_BACKGROUND_END: u32 = 2;
-/// `wake`: when a background request starts in F or P.
+/// `wake`: when a background request starts in F or P, or background begins to run while foreground runs.
 pub const WAKE_LEAK: u32 = 4;
+/// `wake`, CPUs only: when foreground wakes while background runs.
+pub const WAKE_FOREGROUND_BEGIN: u32 = 8;
+/// `wake`, CPUs only: once the foreground has been gone for as long as was set.
+pub const WAKE_QUIET: u32 = 16;
 
 /// `struct lull_class_view`.
 #[repr(C)]
@@ -104,8 +111,12 @@ impl RawView {
 }
 
 impl RawHistogram {
+    pub(crate) fn sum_ns(&self) -> u64 {
+        self.sum_ns.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn read(&self) -> Histogram {
-        let mut copy = Histogram { sum_ns: self.sum_ns.load(Ordering::Relaxed), ..Histogram::default() };
+        let mut copy = Histogram { sum_ns: self.sum_ns(), ..Histogram::default() };
         for (to, from) in copy.buckets.iter_mut().zip(&self.buckets) {
             *to = from.load(Ordering::Relaxed);
         }

@@ -3,69 +3,27 @@
 //! [`BlockSensor`] owns the programs; they are detached when it goes, also by kill -9, since nothing is pinned.
 //! [`Device`] is a cheap handle to one device's record that any thread may read.
 
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, ObjectBuilder, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{MapCore, MapFlags};
 use lull_core::{Histogram, Interval, Latency, Nanos, Observation};
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::MmapRaw;
 
+use crate::load::{Aligned, Loaded, Observers, Protect, SensorError};
 use crate::record::{INFINITE_NS, MAX_DEVICES, RawDevice};
 
-/// The compiled programs, aligned for the ELF reader.
-#[repr(C, align(8))]
-struct Aligned<T: ?Sized>(T);
 static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
 
-/// Bit that tells cgroup ids from process ids in `protected_ids`.
-const CGROUP_KEY: u64 = 1 << 63;
-
-/// Why the observers cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SensorError {
-    /// libbpf or the kernel refused a step.
-    #[error("BPF block observers: cannot {step}: {source}; lull falls back to /proc/diskstats")]
-    Bpf {
-        /// What was attempted.
-        step: &'static str,
-        /// The kernel's answer.
-        source: libbpf_rs::Error,
-    },
-    /// Mapping the records failed.
-    #[error("BPF block observers: cannot map the records: {0}; lull falls back to /proc/diskstats")]
-    Map(std::io::Error),
-    /// All slots are taken.
-    #[error("BPF block observers: {MAX_DEVICES} devices are observed already; name fewer with --disk")]
-    TooManyDevices,
-}
-
 fn step<T>(step: &'static str, result: libbpf_rs::Result<T>) -> Result<T, SensorError> {
-    result.map_err(|source| SensorError::Bpf { step, source })
-}
-
-/// What counts as foreground.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Protect {
-    /// Processes that are foreground, with all their descendants.
-    pub pids: Vec<u32>,
-    /// cgroup v2 ids (inode numbers) that are foreground, with all below them.
-    pub cgroup_ids: Vec<u64>,
-}
-
-impl Protect {
-    /// Nothing named: everything that is not background is foreground.
-    pub const fn is_everything(&self) -> bool {
-        self.pids.is_empty() && self.cgroup_ids.is_empty()
-    }
+    result.map_err(|source| SensorError::Bpf { observers: Observers::Block, step, source })
 }
 
 /// The loaded observers.
 pub struct BlockSensor {
-    object: Object,
-    _links: Vec<Link>,
+    programs: Loaded,
     records: Arc<MmapRaw>,
-    ring: RingBuffer<'static>,
     watched: u32,
 }
 
@@ -81,45 +39,10 @@ impl BlockSensor {
     /// # Errors
     /// When the kernel has no BTF, the rights are missing or a program is refused.
     pub fn load(protect: &Protect) -> Result<Self, SensorError> {
-        libbpf_rs::set_print(None);
-        let mut builder = ObjectBuilder::default();
-        let mut open = step("read the programs", builder.open_memory(&PROGRAMS.0))?;
-        let task_groups = kernel_has_task_groups();
-        for mut map in open.maps_mut() {
-            if map.name().to_string_lossy().ends_with(".rodata")
-                && let Some(data) = map.initial_value_mut()
-            {
-                data[..4].copy_from_slice(&u32::from(!protect.is_everything()).to_ne_bytes());
-                data[4..8].copy_from_slice(&u32::from(task_groups).to_ne_bytes());
-            }
-        }
-        let object = step("load the programs", open.load())?;
-        for key in protect
-            .pids
-            .iter()
-            .map(|pid| u64::from(*pid))
-            .chain(protect.cgroup_ids.iter().map(|id| id | CGROUP_KEY))
-        {
-            let map = map_of(&object, "protected_ids")?;
-            step(
-                "name what is protected",
-                map.update(&key.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY),
-            )?;
-        }
-        let devices = map_of(&object, "devices")?;
-        let records = MmapOptions::new()
-            .len(MAX_DEVICES * size_of::<RawDevice>())
-            .map_raw(devices.as_fd().as_raw_fd())
-            .map_err(SensorError::Map)?;
-        let mut ring = RingBufferBuilder::new();
-        let wakes = map_of(&object, "wakes")?;
-        step("listen for wake-ups", ring.add(&wakes, |_| 0).map(|_| ()))?;
-        let ring = step("listen for wake-ups", ring.build())?;
-        let mut links = Vec::new();
-        for program in object.progs_mut() {
-            links.push(step("attach the programs", program.attach())?);
-        }
-        Ok(Self { object, _links: links, records: Arc::new(records), ring, watched: 0 })
+        let mut programs = Loaded::load(Observers::Block, &PROGRAMS.0, protect, |_| Ok(()))?;
+        let records = programs.mapped("devices", MAX_DEVICES * size_of::<RawDevice>())?;
+        programs.attach()?;
+        Ok(Self { programs, records, watched: 0 })
     }
 
     /// Begins to observe the device with this number.
@@ -132,8 +55,7 @@ impl BlockSensor {
             return Err(SensorError::TooManyDevices);
         }
         let dev = major << 20 | minor;
-        let map = map_of(&self.object, "slots")?;
-        step("watch a device", map.update(&dev.to_ne_bytes(), &slot.to_ne_bytes(), MapFlags::ANY))?;
+        self.programs.put("watch a device", "slots", &dev.to_ne_bytes(), &slot.to_ne_bytes())?;
         self.watched += 1;
         Ok(Device { records: Arc::clone(&self.records), slot: slot as usize })
     }
@@ -143,7 +65,7 @@ impl BlockSensor {
     /// # Errors
     /// When the kernel refuses to list them.
     pub fn heal(&self, device: &Device, oldest: Nanos) -> Result<(), SensorError> {
-        let map = map_of(&self.object, "in_service")?;
+        let map = self.programs.map("in_service")?;
         for key in map.keys() {
             let Some(entry) = step("look at a request", map.lookup(&key, MapFlags::ANY))? else { continue };
             let (Some(arrived), Some(slot), Some(class)) =
@@ -162,27 +84,13 @@ impl BlockSensor {
 
     /// A descriptor that polls readable when an awaited event has happened.
     pub fn wake_fd(&self) -> RawFd {
-        self.ring.epoll_fd()
+        self.programs.wake_fd()
     }
 
     /// Takes all wake-ups that are there.
     pub fn drain(&self) {
-        // A failed read only means that the next poll returns at once.
-        let _ = self.ring.consume();
+        self.programs.drain();
     }
-}
-
-/// A map of the loaded programs by name.
-fn map_of<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, SensorError> {
-    object.maps().find(|map| map.name() == name).ok_or_else(|| SensorError::Bpf {
-        step: "find a map of the programs",
-        source: std::io::Error::from(std::io::ErrorKind::NotFound).into(),
-    })
-}
-
-/// Whether the scheduler has task groups (`cpu.idle` needs them); the file exists exactly then.
-fn kernel_has_task_groups() -> bool {
-    std::path::Path::new("/proc/sys/kernel/sched_cfs_bandwidth_slice_us").exists()
 }
 
 /// One observed device. Cheap to clone; readable from any thread without a system call.

@@ -26,6 +26,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "lull_policy.h"
+#include "lull_task.h"
 
 #define IOPRIO_CLASS_SHIFT 13
 #define IOPRIO_CLASS_IDLE 3
@@ -33,7 +34,6 @@
 #define REQ_OP_WRITE 1
 #define MINOR_BITS 20
 #define MAX_IN_SERVICE 16384
-#define PARENTS 8
 
 /* The few kernel structures that are read, by name; CO-RE finds the offsets. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -59,14 +59,6 @@ struct request {
 	unsigned int cmd_flags;
 	unsigned int __data_len;
 	struct bio *bio;
-};
-struct task_group {
-	int idle;
-};
-struct task_struct {
-	int tgid;
-	struct task_struct *real_parent;
-	struct task_group *sched_task_group;
 };
 #pragma clang attribute pop
 
@@ -110,22 +102,10 @@ struct {
 	__type(value, __u32);
 } tags SEC(".maps");
 
-/* --protect: process ids and cgroup v2 ids; a key's presence is all. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
-	__type(key, __u64);
-	__type(value, __u32);
-} protected_ids SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } wakes SEC(".maps");
-
-/* Set before loading. */
-const volatile __u32 protect = 0;     /* only what protected_ids names is foreground */
-const volatile __u32 task_groups = 0; /* sched_task_group->idle exists here */
 
 static __always_inline struct lull_device *device_of(struct gendisk *disk, __u32 *slot)
 {
@@ -355,48 +335,20 @@ int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_by
 	return 0;
 }
 
-/* Whether the current task, or one of its parents, or its cgroup is under --protect. */
-static __always_inline int is_protected(struct task_struct *task)
-{
-	__u64 key;
-
-	for (int i = 0; i < PARENTS; i++) {
-		key = (__u32)task->tgid;
-		if (key <= 1)
-			break;
-		if (bpf_map_lookup_elem(&protected_ids, &key))
-			return 1;
-		task = task->real_parent;
-	}
-	for (int level = 0; level < PARENTS; level++) {
-		key = bpf_get_current_ancestor_cgroup_id(level);
-		if (!key)
-			break;
-		key |= 1ULL << 63; /* apart from process ids */
-		if (bpf_map_lookup_elem(&protected_ids, &key))
-			return 1;
-	}
-	return 0;
-}
-
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(lull_bio_queue, struct bio *bio)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	__u64 key = (__u64)(unsigned long)bio;
-	struct task_group *group;
 	__u32 tag = LULL_NEUTRAL;
 	__u32 slot;
 
 	if (!device_of(bio->bi_bdev->bd_disk, &slot))
 		return 0;
-	if (protect && is_protected(task)) {
+	if (protect && lull_is_protected(task))
 		tag = LULL_FOREGROUND;
-	} else if (task_groups) {
-		group = task->sched_task_group;
-		if (group && group->idle > 0)
-			tag = LULL_BACKGROUND;
-	}
+	else if (lull_in_idle_group(task))
+		tag = LULL_BACKGROUND;
 	if (tag != LULL_NEUTRAL)
 		bpf_map_update_elem(&tags, &key, &tag, BPF_ANY);
 	else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
 /*
- * The two pure functions of lull-core that the kernel programs need for
- * counting: the state of a device at a moment (lull-core/src/derive.rs) and
- * the bucket of a latency (lull-core/src/histogram.rs). Tests compile this
+ * The pure functions that the kernel programs share with user space: the state
+ * of a device at a moment (lull-core/src/derive.rs), the bucket of a latency
+ * (lull-core/src/histogram.rs), and whether foreground waits for a CPU
+ * (lull-bpf/src/cpu.rs). Tests compile this
  * header natively and compare it with the Rust originals.
  */
 #ifndef LULL_POLICY_H
@@ -69,6 +70,17 @@ static inline enum lull_state lull_derive_state(const struct lull_class_view *fg
 	if (pause && lull_interval_runs(bg->last_end_ns, interval_ns, now))
 		return LULL_P;
 	return (long long)bg->in_service > 0 ? LULL_B : LULL_I;
+}
+
+/*
+ * Whether a foreground task can run and waits for a CPU, while none runs
+ * (lull-bpf/src/cpu.rs). One that waits for longer than any CPU takes to wake
+ * has run unseen.
+ */
+static inline int lull_foreground_waits(lull_u64 running, lull_u64 begun_ns, lull_u64 woken_ns,
+					lull_u64 now)
+{
+	return !(lull_u32)running && woken_ns > begun_ns && now < woken_ns + LULL_PENDING_NS;
 }
 
 #endif

@@ -23,8 +23,10 @@ enum lull_class {
 	LULL_FOREGROUND = 0,
 	LULL_BACKGROUND = 1,
 	LULL_CLASSES = 2,
-	/* Nobody waits for it: asynchronous write-back, or unprotected. */
+	/* Nobody waits for it: asynchronous write-back, kernel threads, or unprotected. */
 	LULL_NEUTRAL = 2,
+	/* Of a CPU only: nothing runs there. */
+	LULL_NOTHING = 3,
 };
 
 enum lull_state {
@@ -50,10 +52,14 @@ enum lull_event {
 #define LULL_PAUSE_AFTER_BG 2u /* variant: B on b goes to P */
 #define LULL_PAUSE_AFTER_BG_IDLE 4u /* variant: B on i goes to P */
 
-/* lull_device.wake: what user space waits for */
+/* lull_device.wake, lull_sched.wake: what user space waits for */
 #define LULL_WAKE_FG_END 1u
 #define LULL_WAKE_BG_END 2u
-#define LULL_WAKE_LEAK 4u
+#define LULL_WAKE_LEAK 4u     /* background begins while the foreground holds it off */
+#define LULL_WAKE_FG_BEGIN 8u /* CPUs: foreground wakes while background runs */
+#define LULL_WAKE_QUIET 16u   /* CPUs: the foreground has been gone for quiet_ns */
+
+#define LULL_WAKE_SPACED (LULL_WAKE_LEAK | LULL_WAKE_FG_BEGIN)
 
 #define LULL_INFINITE (~0ULL)
 
@@ -89,6 +95,69 @@ struct lull_device {
 	struct lull_histogram service;
 };
 
+#define LULL_OWN 8
+/* A foreground task that was woken this long ago and has not run since: its start was missed. */
+#define LULL_PENDING_NS 10000000ULL
+
+/* One class on one CPU. */
+struct lull_cpu_class {
+	lull_u64 started; /* foreground: wake-ups made from this CPU; background: times it began to
+			     run */
+	lull_u64
+	    ended; /* foreground: bursts that ended here; background: times it stopped running */
+	lull_u64 last_start_ns;
+	lull_u64 last_end_ns;
+	lull_u64 busy_ns; /* up to the last change of class */
+};
+
+/* Bursts of foreground tasks, from wake-up to the next sleep, that ended on one CPU. */
+struct lull_bursts {
+	lull_u64 delays; /* wake-ups that led to running; sums of times are in the histograms */
+	lull_u64 count;
+	lull_u64 on_cpu_ns;
+};
+
+/* One CPU; written by programs on that CPU alone. [0] quiet, [1] background ran on some CPU. */
+struct lull_cpu {
+	lull_u32 class;
+	lull_u32 pid;		/* the foreground task that runs, else 0 */
+	lull_u64 since_ns;	/* of `class` */
+	lull_u64 task_since_ns; /* of `pid` */
+	struct lull_cpu_class view[LULL_CLASSES];
+	struct lull_bursts bursts[2];
+	lull_u64 unused[5];
+	struct lull_histogram delay[2];	   /* wake-up to running */
+	struct lull_histogram response[2]; /* wake-up to the next sleep */
+	struct lull_histogram gaps;	   /* spans without foreground on any CPU that ended here */
+	lull_u64 unused_end[3];
+};
+
+/* All CPUs together. */
+struct lull_sched {
+	/* Written by user space. */
+	lull_u64 quiet_ns;
+	lull_u64 spacing_ns; /* between two wake-ups for LULL_WAKE_SPACED */
+	lull_u64 job_group;  /* cgroup v2 id of the job, or 0 where its tasks bear an idle class */
+	lull_u32 own[LULL_OWN]; /* lull's own processes, up to the first 0 */
+	lull_u32 wake;
+	lull_u32 unused;
+	/* Written by the kernel programs. */
+	lull_u64 running;  /* CPUs that run foreground (low half) and background (high half) */
+	lull_u64 begun_ns; /* the foreground began to run on some CPU, and had run on none */
+	lull_u64 woken_ns; /* a foreground task became runnable while none ran */
+	lull_u64
+	    quiet_since_ns; /* the foreground went to sleep, and has not been woken since; else 0 */
+	lull_u64 bg_start_ns;
+	lull_u64 last_wake_ns;
+	lull_u64 wakes_given;
+	lull_u32 alarm_armed;
+	lull_u32 unused_end;
+};
+
+_Static_assert(sizeof(struct lull_cpu) == 192 + 5 * 8 * (LULL_BUCKETS + 1) + 24,
+	       "mirrored in record.rs");
+_Static_assert(sizeof(struct lull_cpu) % 64 == 0, "CPUs share no cache line");
+_Static_assert(sizeof(struct lull_sched) == 128, "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_class_view) == 48, "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_histogram) == 8 * (LULL_BUCKETS + 1), "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_device) == 16 + 2 * 48 + 8 * 16 + 24 + 4 * 8 * (LULL_BUCKETS + 1),

@@ -12,3 +12,9 @@ lull_u32 lull_check_derive_state(const struct lull_class_view *fg, const struct 
 {
 	return (lull_u32)lull_derive_state(fg, bg, interval_ns, flags, now);
 }
+
+lull_u32 lull_check_foreground_waits(lull_u64 running, lull_u64 begun_ns, lull_u64 woken_ns,
+				     lull_u64 now)
+{
+	return (lull_u32)lull_foreground_waits(running, begun_ns, woken_ns, now);
+}

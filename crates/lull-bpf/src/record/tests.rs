@@ -1,5 +1,6 @@
 //! The shared C header, compiled natively, against the Rust originals.
 
+use super::cpu::{PENDING_NS, foreground_waits};
 use super::{PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, RawView, START_ON_REQUEST};
 use lull_core::{
     ClassView, Interval, Nanos, Observation, StartRule, State, Variant, derive_state, histogram::bucket_of,
@@ -15,6 +16,7 @@ unsafe extern "C" {
         flags: u32,
         now: u64,
     ) -> u32;
+    fn lull_check_foreground_waits(running: u64, begun_ns: u64, woken_ns: u64, now: u64) -> u32;
 }
 
 fn c_state(observation: &Observation, interval: Interval, flags: u32, now: Nanos) -> u32 {
@@ -46,6 +48,20 @@ proptest! {
         // SAFETY: a pure function of an integer.
         let c = unsafe { lull_check_bucket_of(value) };
         prop_assert_eq!(c as usize, bucket_of(Nanos(value)));
+    }
+
+    #[test]
+    fn waiting_for_a_cpu_agrees(
+        foreground in 0_u64..3,
+        background in 0_u64..3,
+        begun in 0_u64..5,
+        woken in 0_u64..5,
+        now in prop_oneof![0_u64..10, PENDING_NS - 5..PENDING_NS + 10],
+    ) {
+        let running = foreground | background << 32;
+        // SAFETY: a pure function of integers.
+        let c = unsafe { lull_check_foreground_waits(running, begun, woken, now) };
+        prop_assert_eq!(c != 0, foreground_waits(running, begun, woken, now));
     }
 
     #[test]

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which class a task is of, as far as the task itself shows it: idle CPU class
+ * of its own or of a group above it, and what --protect names. For any task
+ * that a BTF-typed program was given, not only for the current one.
+ */
+#ifndef LULL_TASK_H
+#define LULL_TASK_H
+
+#define SCHED_IDLE 5
+#define PF_KTHREAD 0x00200000
+#define LULL_PARENTS 8
+
+/* The few kernel structures that are read, by name; CO-RE finds the offsets. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct task_group {
+	int idle;
+	struct task_group *parent;
+};
+struct kernfs_node {
+	__u64 id;
+};
+struct cgroup;
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+struct task_struct {
+	int pid;
+	int tgid;
+	int on_rq;
+	unsigned int flags;
+	unsigned int policy;
+	struct task_struct *real_parent;
+	struct task_group *sched_task_group;
+	struct css_set *cgroups;
+};
+#pragma clang attribute pop
+
+/* --protect: process ids and cgroup v2 ids; a key's presence is all. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u64);
+	__type(value, __u32);
+} protected_ids SEC(".maps");
+
+/* Set before loading. */
+const volatile __u32 protect = 0;     /* only what protected_ids names is foreground */
+const volatile __u32 task_groups = 0; /* sched_task_group->idle exists here */
+
+/* Whether cpu.idle is set in the task's CPU group or in one above it. */
+static __always_inline int lull_in_idle_group(struct task_struct *task)
+{
+	struct task_group *group;
+
+	if (!task_groups)
+		return 0;
+	group = task->sched_task_group;
+	for (int level = 0; level < LULL_PARENTS && group; level++) {
+		if (group->idle > 0)
+			return 1;
+		group = group->parent;
+	}
+	return 0;
+}
+
+/* Whether the task is in the cgroup v2 group with this id or below it. */
+static __always_inline int lull_in_group(struct task_struct *task, __u64 id)
+{
+	struct cgroup *group = task->cgroups->dfl_cgrp;
+	struct cgroup_subsys_state *above;
+
+	for (int level = 0; level < LULL_PARENTS && group; level++) {
+		if (group->kn->id == id)
+			return 1;
+		above = group->self.parent;
+		if (!above)
+			break;
+		group = above->cgroup;
+	}
+	return 0;
+}
+
+/* Whether the task, or one of its parents, or its cgroup is under --protect. */
+static __always_inline int lull_is_protected(struct task_struct *task)
+{
+	struct cgroup *group = task->cgroups->dfl_cgrp;
+	struct cgroup_subsys_state *above;
+	__u64 key;
+
+	for (int i = 0; i < LULL_PARENTS; i++) {
+		key = (__u32)task->tgid;
+		if (key <= 1)
+			break;
+		if (bpf_map_lookup_elem(&protected_ids, &key))
+			return 1;
+		task = task->real_parent;
+	}
+	for (int level = 0; level < LULL_PARENTS && group; level++) {
+		key = group->kn->id | 1ULL << 63; /* apart from process ids */
+		if (bpf_map_lookup_elem(&protected_ids, &key))
+			return 1;
+		above = group->self.parent;
+		if (!above)
+			break;
+		group = above->cgroup;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Observes the CPUs: which class runs where, when the foreground came and went,
+ * and how long its bursts take with and without background on some CPU.
+ *
+ *   sched_waking       a task will be made runnable  (a burst begins)
+ *   sched_wakeup_new   ... for the first time
+ *   sched_switch       a CPU goes from one task to the next
+ *
+ * Background is what has the idle CPU class, of its own or by its group, or is
+ * in the job's group; kernel threads and lull's own processes are neutral; the
+ * rest is foreground, or with --protect what it names.
+ *
+ * A program that would re-enter itself on a CPU is skipped by the kernel, so
+ * any event can be missed. Therefore nothing here counts events up and down:
+ * each CPU has a slot with the class that runs there, written anew at every
+ * switch, and the total moves by the difference between old and new slot. The
+ * total is always the sum of the slots, and a slot that is wrong is so until
+ * the CPU's next switch.
+ *
+ * All programs run with preemption off and write to their own CPU's record
+ * without atomics. What all CPUs share is written when a CPU changes its class
+ * to or from foreground or background, and read otherwise.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "lull_policy.h"
+#include "lull_task.h"
+#include "lull_alarm.h"
+
+#define MAX_TASKS 8192
+#define ONE_BACKGROUND (1ULL << 32)
+/* --protect: how long a task keeps the class that its ancestors gave it. */
+#define VERDICT_NS 200000000ULL
+
+struct task {
+	__u64 woken_ns; /* 0: no burst */
+	__u64 on_cpu_ns;
+	__u64 judged_ns;
+	__u32 class; /* --protect's verdict at `judged_ns` */
+	__u8 loaded; /* background ran somewhere at the wake-up */
+	__u8 ran;
+	__u8 unused[2];
+};
+
+/* One per possible CPU; the loader sets the number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lull_cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lull_sched);
+} shared SEC(".maps");
+
+/* Foreground tasks by thread id; those that have not run for long make room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_TASKS);
+	__type(key, __u32);
+	__type(value, struct task);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} wakes SEC(".maps");
+
+static __always_inline struct lull_cpu *own_cpu(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static __always_inline struct lull_sched *all_cpus(void)
+{
+	__u32 only = 0;
+
+	return bpf_map_lookup_elem(&shared, &only);
+}
+
+static __always_inline void count(struct lull_histogram *histogram, __u64 span_ns)
+{
+	__u32 bucket = lull_bucket_of(span_ns);
+
+	if (bucket >= LULL_BUCKETS)
+		return;
+	histogram->buckets[bucket]++;
+	histogram->sum_ns += span_ns;
+}
+
+static __always_inline void wake(struct lull_sched *all, __u32 reason, __u64 now)
+{
+	if (!(all->wake & reason))
+		return;
+	/* What makes user space hold the job is spaced; what makes it let go is not. */
+	if (reason & LULL_WAKE_SPACED) {
+		if (now - all->last_wake_ns < all->spacing_ns)
+			return;
+		all->last_wake_ns = now;
+	}
+	if (__sync_fetch_and_and(&all->wake, ~reason) & reason) {
+		all->wakes_given++;
+		bpf_ringbuf_output(&wakes, &reason, sizeof(reason), BPF_RB_FORCE_WAKEUP);
+	}
+}
+
+/* The record of a task, made if there is none. */
+static __always_inline struct task *task_of(__u32 pid)
+{
+	struct task *task = bpf_map_lookup_elem(&tasks, &pid);
+	struct task fresh = {};
+
+	if (task)
+		return task;
+	bpf_map_update_elem(&tasks, &pid, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&tasks, &pid);
+}
+
+/* --protect walks up two trees: too dear for every switch. */
+static __always_inline __u32 verdict(struct task_struct *task)
+{
+	struct task *known = task_of(task->pid);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (known && known->judged_ns && now - known->judged_ns < VERDICT_NS)
+		return known->class;
+	if (known) {
+		known->class = lull_is_protected(task) ? LULL_FOREGROUND : LULL_NEUTRAL;
+		known->judged_ns = now;
+		return known->class;
+	}
+	return LULL_NEUTRAL;
+}
+
+static __always_inline __u32 class_of(struct lull_sched *all, struct task_struct *task)
+{
+	__u32 tgid;
+
+	if (!task->pid)
+		return LULL_NOTHING;
+	if (task->flags & PF_KTHREAD)
+		return LULL_NEUTRAL;
+	if (task->policy == SCHED_IDLE || lull_in_idle_group(task) ||
+	    (all->job_group && lull_in_group(task, all->job_group)))
+		return LULL_BACKGROUND;
+	tgid = task->tgid;
+	for (int i = 0; i < LULL_OWN && all->own[i]; i++) {
+		if (all->own[i] == tgid)
+			return LULL_NEUTRAL;
+	}
+	return protect ? verdict(task) : LULL_FOREGROUND;
+}
+
+/* The foreground is back: the gap is over. */
+static __always_inline void end_gap(struct lull_sched *all, struct lull_cpu *cpu, __u64 now)
+{
+	__u64 since = all->quiet_since_ns;
+
+	if (since && __sync_bool_compare_and_swap(&all->quiet_since_ns, since, 0) && now > since)
+		count(&cpu->gaps, now - since);
+}
+
+/* A task that may be foreground is woken. */
+static __always_inline void waking(struct task_struct *woken, int is_new)
+{
+	struct lull_sched *all = all_cpus();
+	struct lull_cpu *cpu;
+	struct task *task;
+	__u64 running, now;
+
+	if (!all || class_of(all, woken) != LULL_FOREGROUND)
+		return;
+	cpu = own_cpu();
+	task = task_of(woken->pid);
+	if (!cpu || !task)
+		return;
+	now = bpf_ktime_get_ns();
+	running = all->running;
+	/* One that is still on its queue was woken on its way to sleep: the burst goes on. */
+	if (is_new || !task->woken_ns || !woken->on_rq) {
+		task->woken_ns = now;
+		task->on_cpu_ns = 0;
+		task->ran = 0;
+		task->loaded = running >= ONE_BACKGROUND;
+		cpu->view[LULL_FOREGROUND].started++;
+		cpu->view[LULL_FOREGROUND].last_start_ns = now;
+	}
+	if (!(__u32)running) {
+		all->woken_ns = now;
+		end_gap(all, cpu, now);
+	}
+	if (running >= ONE_BACKGROUND)
+		wake(all, LULL_WAKE_FG_BEGIN, now);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(lull_waking, struct task_struct *woken)
+{
+	waking(woken, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(lull_wakeup_new, struct task_struct *woken)
+{
+	waking(woken, 1);
+	return 0;
+}
+
+/* The foreground task of this slot leaves the CPU. */
+static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, int missed,
+				  int sleeps, __u64 now)
+{
+	__u32 pid = cpu->pid;
+	struct task *task = bpf_map_lookup_elem(&tasks, &pid);
+	__u32 loaded;
+
+	if (task)
+		task->on_cpu_ns += now - cpu->task_since_ns;
+	if (!sleeps)
+		return;
+	cpu->view[LULL_FOREGROUND].last_end_ns = now;
+	if (!task || !task->woken_ns)
+		return;
+	if (missed) {
+		task->woken_ns = 0;
+		return;
+	}
+	loaded = (task->loaded || all->bg_start_ns > task->woken_ns) & 1;
+	count(&cpu->response[loaded], now - task->woken_ns);
+	cpu->bursts[loaded].count++;
+	cpu->bursts[loaded].on_cpu_ns += task->on_cpu_ns;
+	cpu->view[LULL_FOREGROUND].ended++;
+	task->woken_ns = 0;
+}
+
+/* A foreground task gets the CPU. */
+static __always_inline void enter(struct lull_cpu *cpu, __u32 pid, __u64 now)
+{
+	struct task *task = bpf_map_lookup_elem(&tasks, &pid);
+
+	cpu->pid = pid;
+	cpu->task_since_ns = now;
+	if (task && task->woken_ns && !task->ran) {
+		task->ran = 1;
+		cpu->bursts[task->loaded & 1].delays++;
+		count(&cpu->delay[task->loaded & 1], now - task->woken_ns);
+	}
+}
+
+/* What a slot of this class adds to `running`. */
+static __always_inline __u64 share_of(__u32 class)
+{
+	return class == LULL_FOREGROUND ? 1 : class == LULL_BACKGROUND ? ONE_BACKGROUND : 0;
+}
+
+/* The CPU goes to a task of another class; `sleeps`: the one that ran before does not want it any
+ * more. */
+static __always_inline void change(struct lull_sched *all, struct lull_cpu *cpu, __u32 class,
+				   int sleeps, __u64 now)
+{
+	__u32 old = cpu->class;
+	__u64 move = share_of(class) - share_of(old);
+	__u64 before = __sync_fetch_and_add(&all->running, move);
+	__u64 after = before + move;
+
+	if (old < LULL_CLASSES)
+		cpu->view[old].busy_ns += now - cpu->since_ns;
+	cpu->class = class;
+	cpu->since_ns = now;
+	if (old == LULL_BACKGROUND) {
+		cpu->view[LULL_BACKGROUND].ended++;
+		cpu->view[LULL_BACKGROUND].last_end_ns = now;
+		wake(all, LULL_WAKE_BG_END, now);
+	} else if (old == LULL_FOREGROUND && !(__u32)after) {
+		if (sleeps) {
+			all->quiet_since_ns = now;
+			wake(all, LULL_WAKE_FG_END, now);
+			if (all->wake & LULL_WAKE_QUIET)
+				lull_alarm_start(0, &all->alarm_armed, all->quiet_ns);
+		} else {
+			all->woken_ns = now;
+		}
+	}
+	if (class == LULL_BACKGROUND) {
+		cpu->view[LULL_BACKGROUND].started++;
+		cpu->view[LULL_BACKGROUND].last_start_ns = now;
+		all->bg_start_ns = now;
+		if ((__u32)after)
+			wake(all, LULL_WAKE_LEAK, now);
+	} else if (class == LULL_FOREGROUND && !(__u32)before) {
+		all->begun_ns = now;
+		end_gap(all, cpu, now);
+	}
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct lull_sched *all = all_cpus();
+	struct lull_cpu *cpu = own_cpu();
+	__u32 class, old;
+	int missed, sleeps;
+	__u64 now;
+
+	if (!all || !cpu)
+		return 0;
+	class = class_of(all, next);
+	old = cpu->class;
+	/* Between kernel threads and nothing, or within the background: no clock is read. */
+	if (class != LULL_FOREGROUND && old != LULL_FOREGROUND &&
+	    share_of(class) == share_of(old)) {
+		cpu->class = class;
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	/* How the task of the slot left is not known then: it is taken for asleep. */
+	missed = cpu->pid != prev->pid;
+	sleeps = missed || (!preempt && prev_state);
+	if (old == LULL_FOREGROUND)
+		leave(all, cpu, missed, sleeps, now);
+	cpu->pid = 0;
+	if (class == LULL_FOREGROUND)
+		enter(cpu, next->pid, now);
+	if (class != old)
+		change(all, cpu, class, sleeps, now);
+	return 0;
+}
+
+static __always_inline void lull_alarm_fired(__u32 slot)
+{
+	struct lull_sched *all = all_cpus();
+	__u64 now, since;
+
+	if (!all)
+		return;
+	lull_alarm_rest(&all->alarm_armed);
+	since = *(volatile __u64 *)&all->quiet_since_ns;
+	/* Foreground that runs or waits to run will end, and arm again. */
+	if (!since || (__u32)all->running || !(all->wake & LULL_WAKE_QUIET))
+		return;
+	now = bpf_ktime_get_ns();
+	if (now < since + all->quiet_ns)
+		lull_alarm_start(slot, &all->alarm_armed, since + all->quiet_ns - now);
+	else
+		wake(all, LULL_WAKE_QUIET, now);
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,212 @@
+//! Loading compiled programs into the kernel: what all observers have in common.
+//!
+//! Nothing is pinned: programs, maps and timers go with the process that loaded them, also by kill -9.
+
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::Arc;
+
+use libbpf_rs::{
+    Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramType, RingBuffer,
+    RingBufferBuilder,
+};
+use memmap2::{MmapOptions, MmapRaw};
+
+use crate::record::MAX_DEVICES;
+
+/// Compiled programs, aligned for the ELF reader.
+#[repr(C, align(8))]
+pub(crate) struct Aligned<T: ?Sized>(pub(crate) T);
+
+/// Bit that tells cgroup ids from process ids in `protected_ids`.
+const CGROUP_KEY: u64 = 1 << 63;
+/// Programs of this type are run once by the loader, not attached.
+const SETUP: ProgramType = ProgramType::Syscall;
+
+/// A set of observers, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observers {
+    /// Of block devices.
+    Block,
+    /// Of the CPUs.
+    Cpu,
+}
+
+impl Observers {
+    const fn instead(self) -> &'static str {
+        match self {
+            Self::Block => "lull falls back to /proc/diskstats",
+            Self::Cpu => "lull leaves the CPUs to the kernel's own classes",
+        }
+    }
+}
+
+impl std::fmt::Display for Observers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Block => "BPF block observers",
+            Self::Cpu => "BPF CPU observers",
+        })
+    }
+}
+
+/// Why the observers cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SensorError {
+    /// libbpf or the kernel refused a step.
+    #[error("{observers}: cannot {step}: {source}; {}", observers.instead())]
+    Bpf {
+        /// Which ones.
+        observers: Observers,
+        /// What was attempted.
+        step: &'static str,
+        /// The kernel's answer.
+        source: libbpf_rs::Error,
+    },
+    /// Mapping the records failed.
+    #[error("{observers}: cannot map the records: {source}; {}", observers.instead())]
+    Map {
+        /// Which ones.
+        observers: Observers,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
+    /// All slots are taken.
+    #[error("BPF block observers: {MAX_DEVICES} devices are observed already; name fewer with --disk")]
+    TooManyDevices,
+}
+
+/// What counts as foreground.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Protect {
+    /// Processes that are foreground, with all their descendants.
+    pub pids: Vec<u32>,
+    /// cgroup v2 ids (inode numbers) that are foreground, with all below them.
+    pub cgroup_ids: Vec<u64>,
+}
+
+impl Protect {
+    /// Nothing named: everything that is not background is foreground.
+    pub const fn is_everything(&self) -> bool {
+        self.pids.is_empty() && self.cgroup_ids.is_empty()
+    }
+
+    fn keys(&self) -> impl Iterator<Item = u64> + '_ {
+        let pids = self.pids.iter().map(|pid| u64::from(*pid));
+        pids.chain(self.cgroup_ids.iter().map(|id| id | CGROUP_KEY))
+    }
+}
+
+/// Programs in the kernel, and the ring through which they wake us.
+pub(crate) struct Loaded {
+    observers: Observers,
+    object: Object,
+    links: Vec<Link>,
+    ring: RingBuffer<'static>,
+}
+
+impl Loaded {
+    /// Loads `programs`, which are written against `lull_task.h` and have a ring named `wakes`. `adjust` may size maps.
+    pub(crate) fn load(
+        observers: Observers,
+        programs: &'static [u8],
+        protect: &Protect,
+        adjust: impl FnOnce(&mut OpenObject) -> libbpf_rs::Result<()>,
+    ) -> Result<Self, SensorError> {
+        let step = |step: &'static str| move |source| SensorError::Bpf { observers, step, source };
+        libbpf_rs::set_print(None);
+        let mut open = ObjectBuilder::default().open_memory(programs).map_err(step("read the programs"))?;
+        let task_groups = kernel_has_task_groups();
+        for mut map in open.maps_mut() {
+            if map.name().to_string_lossy().ends_with(".rodata")
+                && let Some(data) = map.initial_value_mut()
+            {
+                data[..4].copy_from_slice(&u32::from(!protect.is_everything()).to_ne_bytes());
+                data[4..8].copy_from_slice(&u32::from(task_groups).to_ne_bytes());
+            }
+        }
+        adjust(&mut open).map_err(step("size the maps"))?;
+        let object = open.load().map_err(step("load the programs"))?;
+        let mut ring = RingBufferBuilder::new();
+        let wakes = map_of(&object, observers, "wakes")?;
+        ring.add(&wakes, |_| 0).map_err(step("listen for wake-ups"))?;
+        let ring = ring.build().map_err(step("listen for wake-ups"))?;
+        let loaded = Self { observers, object, links: Vec::new(), ring };
+        for key in protect.keys() {
+            loaded.put(
+                "name what is protected",
+                "protected_ids",
+                &key.to_ne_bytes(),
+                &1_u32.to_ne_bytes(),
+            )?;
+        }
+        Ok(loaded)
+    }
+
+    /// Runs the programs that set something up once, and attaches the others.
+    pub(crate) fn attach(&mut self) -> Result<(), SensorError> {
+        let observers = self.observers;
+        let step = |step: &'static str| move |source| SensorError::Bpf { observers, step, source };
+        for program in self.object.progs_mut() {
+            if program.prog_type() == SETUP {
+                let done = program.test_run(ProgramInput::default()).map_err(step("set up a timer"))?;
+                if done.return_value != 0 {
+                    let source = std::io::Error::from(std::io::ErrorKind::Unsupported).into();
+                    return Err(step("set up a timer")(source));
+                }
+            } else {
+                self.links.push(program.attach().map_err(step("attach the programs"))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// A map by name.
+    pub(crate) fn map(&self, name: &str) -> Result<Map<'_>, SensorError> {
+        map_of(&self.object, self.observers, name)
+    }
+
+    /// Sets an entry of a map.
+    pub(crate) fn put(
+        &self,
+        step: &'static str,
+        name: &str,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), SensorError> {
+        let observers = self.observers;
+        let updated = self.map(name)?.update(key, value, MapFlags::ANY);
+        updated.map_err(|source| SensorError::Bpf { observers, step, source })
+    }
+
+    /// The memory of a map of mappable entries.
+    pub(crate) fn mapped(&self, name: &str, len_bytes: usize) -> Result<Arc<MmapRaw>, SensorError> {
+        let observers = self.observers;
+        let map = self.map(name)?;
+        let mapped = MmapOptions::new().len(len_bytes).map_raw(map.as_fd().as_raw_fd());
+        mapped.map(Arc::new).map_err(|source| SensorError::Map { observers, source })
+    }
+
+    /// A descriptor that polls readable when an awaited event has happened.
+    pub(crate) fn wake_fd(&self) -> RawFd {
+        self.ring.epoll_fd()
+    }
+
+    /// Takes all wake-ups that are there.
+    pub(crate) fn drain(&self) {
+        // A failed read only means that the next poll returns at once.
+        let _ = self.ring.consume();
+    }
+}
+
+fn map_of<'a>(object: &'a Object, observers: Observers, name: &str) -> Result<Map<'a>, SensorError> {
+    object.maps().find(|map| map.name() == name).ok_or_else(|| SensorError::Bpf {
+        observers,
+        step: "find a map of the programs",
+        source: std::io::Error::from(std::io::ErrorKind::NotFound).into(),
+    })
+}
+
+/// Whether the scheduler has task groups (`cpu.idle` needs them); the file exists exactly then.
+fn kernel_has_task_groups() -> bool {
+    std::path::Path::new("/proc/sys/kernel/sched_cfs_bandwidth_slice_us").exists()
+}

@@ -1,0 +1,328 @@
+//! The CPU observers on the real scheduler. Needs root and BPF. Order and counts only: how long anything takes is the
+//! machine's business.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_FOREGROUND_END, WAKE_QUIET};
+use lull_bpf::{CpuClass, CpuSensor, CpuSettings, Cpus, Protect};
+use lull_core::Nanos;
+
+fn now() -> Nanos {
+    let time = nix_clock();
+    Nanos(u64::try_from(time.tv_sec).unwrap() * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap())
+}
+
+fn nix_clock() -> libc::timespec {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills one timespec.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) }, 0);
+    time
+}
+
+fn loaded(settings: &CpuSettings) -> Option<CpuSensor> {
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("SKIPPED: needs root");
+        return None;
+    }
+    match CpuSensor::load(settings) {
+        Ok(sensor) => Some(sensor),
+        Err(error) if std::path::Path::new("/sys/kernel/btf/vmlinux").exists() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            None
+        }
+    }
+}
+
+/// A process that is killed when dropped.
+struct Load(Child);
+
+impl Load {
+    fn shell(script: &str) -> Self {
+        let child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self(child)
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    fn pin(&self, cpu: usize) {
+        // SAFETY: an all-zero cpu_set_t is an empty set.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `cpu` is below CPU_SETSIZE.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+        let pid = i32::try_from(self.pid()).unwrap();
+        // SAFETY: the set's size is given.
+        assert_eq!(unsafe { libc::sched_setaffinity(pid, size_of::<libc::cpu_set_t>(), &raw const set) }, 0);
+    }
+
+    fn make_idle(&self) {
+        let none = libc::sched_param { sched_priority: 0 };
+        let pid = i32::try_from(self.pid()).unwrap();
+        // SAFETY: the kernel reads one sched_param.
+        assert_eq!(unsafe { libc::sched_setscheduler(pid, libc::SCHED_IDLE, &raw const none) }, 0);
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const SPIN: &str = "while :; do :; done";
+
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Protects this one process, so that whatever else runs here counts as neutral.
+fn only(pid: u32) -> CpuSettings {
+    CpuSettings { protect: Protect { pids: vec![pid], cgroup_ids: vec![] }, ..CpuSettings::default() }
+}
+
+fn is_readable(sensor: &CpuSensor, timeout_ms: i32) -> bool {
+    let mut poll = libc::pollfd { fd: sensor.wake_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one valid pollfd.
+    unsafe { libc::poll(&raw mut poll, 1, timeout_ms) == 1 }
+}
+
+fn bursts(cpus: &Cpus) -> u64 {
+    let totals = cpus.totals(now());
+    totals.quiet.count + totals.loaded.count
+}
+
+#[test]
+fn root_each_wake_up_of_the_foreground_is_a_burst() {
+    let mut echo = Load::shell("while read line; do echo $line; done");
+    let Some(sensor) = loaded(&only(echo.pid())) else { return };
+    let cpus = sensor.cpus();
+    let mut answers = BufReader::new(echo.0.stdout.take().unwrap());
+    let mut questions = echo.0.stdin.take().unwrap();
+    let asks = 100;
+    let mut ask = || {
+        let mut line = String::new();
+        writeln!(questions, "question").unwrap();
+        answers.read_line(&mut line).unwrap();
+        assert_eq!(line, "question\n");
+    };
+    // The verdict on what is protected is taken with the first.
+    ask();
+    let before = (bursts(&cpus), cpus.observation(now()));
+    for _ in 0..asks {
+        ask();
+        // So that it sleeps before the next question comes.
+        wait_until("the echo sleeps", || {
+            let state = std::fs::read_to_string(format!("/proc/{}/stat", echo.pid())).unwrap();
+            state.rsplit_once(')').unwrap().1.trim_start().starts_with('S')
+        });
+    }
+    let after = cpus.observation(now());
+    let counted = bursts(&cpus) - before.0;
+    // An event in a thousand may be missed, and a read may be interrupted.
+    assert!((asks * 9 / 10..=asks * 11 / 10).contains(&counted), "{counted} of {asks}");
+    let started = after.foreground.started - before.1.foreground.started;
+    assert!(started >= counted * 9 / 10, "{started} {counted}");
+    assert!(after.foreground.last_end >= after.foreground.last_start);
+    assert_eq!(after.foreground.in_service, 0);
+    let report = cpus.report(now());
+    assert_eq!(report.response.iter().map(lull_core::Histogram::count).sum::<u64>(), bursts(&cpus));
+    let totals = cpus.totals(now());
+    assert!(totals.quiet.on_cpu_ns + totals.loaded.on_cpu_ns > 0);
+    assert!(
+        totals.quiet.response_ns + totals.loaded.response_ns
+            >= totals.quiet.on_cpu_ns + totals.loaded.on_cpu_ns
+    );
+    assert!(report.gaps.count() >= asks / 2, "{}", report.gaps.count());
+}
+
+#[test]
+fn root_a_spinner_is_foreground_until_it_is_gone() {
+    let spinner = Load::shell(&format!("read go; {SPIN}"));
+    let Some(sensor) = loaded(&only(spinner.pid())) else { return };
+    let cpus = sensor.cpus();
+    assert_eq!(cpus.observation(now()).foreground.in_service, 0);
+    spinner.0.stdin.as_ref().unwrap().write_all(b"go\n").unwrap();
+    // Nothing but kernel threads takes the CPU from it for long.
+    wait_until("foreground is seen", || cpus.observation(now()).foreground.in_service == 1);
+    wait_until("its CPU is told", || cpus.slots().any(|slot| slot.class == CpuClass::Foreground));
+    let busy = |cpus: &Cpus| cpus.totals(now()).foreground_busy;
+    let before = busy(&cpus);
+    wait_until("its time is counted", || busy(&cpus) > before);
+    drop(spinner);
+    wait_until("foreground is gone", || cpus.observation(now()).foreground.in_service == 0);
+    assert!(cpus.slots().all(|slot| slot.class != CpuClass::Foreground));
+}
+
+#[test]
+fn root_an_idle_class_hog_is_background() {
+    let Some(sensor) = loaded(&only(1 << 22)) else { return };
+    let cpus = sensor.cpus();
+    let hog = Load::shell(&format!("read go; {SPIN}"));
+    hog.make_idle();
+    hog.pin(0);
+    hog.0.stdin.as_ref().unwrap().write_all(b"go\n").unwrap();
+    wait_until("the hog is seen on its CPU", || cpus.slots().next().unwrap().class == CpuClass::Background);
+    assert!(cpus.observation(now()).background.in_service >= 1);
+    let before = cpus.report(now()).busy[0][1];
+    wait_until("its time is counted", || cpus.report(now()).busy[0][1] > before);
+    assert_eq!(cpus.observation(now()).foreground.started, 0, "nothing is protected");
+}
+
+#[test]
+fn root_foreground_beside_background_is_loaded_and_wakes_us() {
+    let spinner = Load::shell("while read line; do echo $line; done");
+    let Some(sensor) = loaded(&only(spinner.pid())) else { return };
+    let cpus = sensor.cpus();
+    let hog = Load::shell(&format!("read go; {SPIN}"));
+    hog.make_idle();
+    hog.pin(0);
+    hog.0.stdin.as_ref().unwrap().write_all(b"go\n").unwrap();
+    wait_until("the hog runs", || cpus.running(now())[1] >= 1);
+    cpus.set_waking(Nanos::from_millis(1), Nanos::ZERO);
+    cpus.ask_wake(WAKE_FOREGROUND_BEGIN);
+    // The foreground shares the hog's CPU: it takes it away at its first wake-up, and once more at each later one.
+    spinner.pin(0);
+    let mut questions = spinner.0.stdin.as_ref().unwrap();
+    wait_until("foreground beside background wakes us", || {
+        questions.write_all(b"question\n").unwrap();
+        is_readable(&sensor, 10)
+    });
+    sensor.drain();
+    assert!(!is_readable(&sensor, 0), "asked for once, told once");
+    wait_until("its bursts are loaded", || {
+        questions.write_all(b"question\n").unwrap();
+        cpus.totals(now()).loaded.count >= 3
+    });
+}
+
+#[test]
+fn root_the_end_of_the_foreground_wakes_us_at_once_or_when_it_stays_away() {
+    let echo = Load::shell("while read line; do echo $line; done");
+    let Some(sensor) = loaded(&only(echo.pid())) else { return };
+    let cpus = sensor.cpus();
+    let mut questions = echo.0.stdin.as_ref().unwrap();
+    cpus.set_waking(Nanos::from_millis(2), Nanos::from_secs(1_000));
+    for reason in [WAKE_FOREGROUND_END, WAKE_QUIET] {
+        assert!(!is_readable(&sensor, 0));
+        cpus.ask_wake(reason);
+        let asked = now();
+        questions.write_all(b"question\n").unwrap();
+        assert!(is_readable(&sensor, 10_000), "{reason}");
+        let view = cpus.observation(now()).foreground;
+        assert!(view.last_end > asked, "{reason}: it came and went");
+        if reason == WAKE_QUIET {
+            assert!(now().since(view.last_end) >= Nanos::from_millis(2), "not before it stayed away");
+        }
+        sensor.drain();
+    }
+    cpus.ask_wake(WAKE_QUIET);
+    cpus.forget_wake(WAKE_QUIET);
+    questions.write_all(b"question\n").unwrap();
+    assert!(!is_readable(&sensor, 50), "nobody asks any more");
+}
+
+#[test]
+fn root_own_processes_and_the_jobs_group_are_told_apart() {
+    let spinner = Load::shell(&format!("read go; {SPIN}"));
+    let settings = CpuSettings { own: vec![spinner.pid()], ..only(spinner.pid()) };
+    let Some(sensor) = loaded(&settings) else { return };
+    let cpus = sensor.cpus();
+    spinner.pin(0);
+    spinner.0.stdin.as_ref().unwrap().write_all(b"go\n").unwrap();
+    wait_until("neutral, although protected", || cpus.slots().next().unwrap().class == CpuClass::Neutral);
+    cpus.set_own(&[]);
+    wait_until("foreground", || cpus.slots().next().unwrap().class == CpuClass::Foreground);
+    let Some(mount) = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"]
+        .map(std::path::Path::new)
+        .into_iter()
+        .find(|mount| mount.join("cgroup.controllers").exists())
+    else {
+        eprintln!("SKIPPED in part: no cgroup v2");
+        return;
+    };
+    let group = Group(mount.join(format!("lull-test-{}", std::process::id())));
+    let inside = group.0.join("inside");
+    std::fs::create_dir_all(&inside).unwrap();
+    std::fs::write(inside.join("cgroup.procs"), spinner.pid().to_string()).unwrap();
+    let id = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&group.0).unwrap());
+    cpus.set_job_group(Some(id));
+    wait_until("in the job's group", || cpus.slots().next().unwrap().class == CpuClass::Background);
+    drop(spinner);
+}
+
+/// A control group of a test, removed with what is below it.
+struct Group(std::path::PathBuf);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for path in [self.0.join("inside"), self.0.clone()] {
+            let begun = Instant::now();
+            while std::fs::remove_dir(&path).is_err()
+                && path.exists()
+                && begun.elapsed() < Duration::from_secs(5)
+            {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+    }
+}
+
+/// The ids of the BPF programs that a process holds.
+fn programs_held_by(pid: u32) -> Vec<u32> {
+    let infos = std::fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap();
+    let texts = infos.filter_map(|info| std::fs::read_to_string(info.unwrap().path()).ok());
+    let mut ids: Vec<u32> = texts
+        .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok()))
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// Run by the next test in a process of its own.
+#[test]
+#[ignore = "a helper that holds the sensor until it is killed"]
+fn holder() {
+    let Some(_sensor) = loaded(&CpuSettings::default()) else { return };
+    println!("holding");
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+#[test]
+fn root_a_killed_loader_leaves_nothing_attached() {
+    if loaded(&CpuSettings::default()).is_none() {
+        return;
+    }
+    let mut holder = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "holder", "--nocapture"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map(Load)
+        .unwrap();
+    let mut lines = BufReader::new(holder.0.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("holding")));
+    let held = programs_held_by(holder.pid());
+    let there = || libbpf_rs::query::ProgInfoIter::default().filter(|info| held.contains(&info.id)).count();
+    assert!(held.len() >= 4 && there() == held.len(), "{held:?}");
+    drop(holder);
+    // Programs are freed after a grace period.
+    wait_until("the programs go", || there() == 0);
+}

@@ -10,6 +10,7 @@
 //!            pure v2                      hybrid                              v1
 //!   freeze   own/lull-…/cgroup.freeze     unified: cgroup.freeze              freezer/own/lull-…/freezer.state
 //!   idle     own/lull-…/cpu.idle          cpu/own/lull-…/cpu.idle             cpu/own/lull-…/cpu.idle
+//!   confine  own/lull-…/cpuset.cpus       cpuset/own/lull-…/cpuset.cpus       cpuset/own/lull-…/cpuset.cpus
 //! ```
 //!
 //! A group is a child of the group in which lull itself runs: that is where an ordinary user may have been given rights
@@ -42,11 +43,13 @@ use serde::Serialize;
 
 use crate::probe::{CgroupFacts, Hierarchy, Trial};
 
+mod confine;
 mod name;
 mod sweep;
 mod v1;
 mod v2;
 
+pub use confine::Confinement;
 pub use name::GroupName;
 pub use sweep::{Swept, sweep_leftovers};
 
@@ -101,13 +104,18 @@ pub struct JobGroup {
     groups: Vec<Box<dyn Group>>,
     freezer: Option<usize>,
     idle: Option<usize>,
+    confine: Option<usize>,
     missing: Vec<Missing>,
 }
 
 impl JobGroup {
+    const fn empty() -> Self {
+        Self { groups: Vec::new(), freezer: None, idle: None, confine: None, missing: Vec::new() }
+    }
+
     /// Makes the job's groups where the facts say it can be done.
     pub fn create(name: &GroupName, facts: &CgroupFacts) -> Self {
-        let mut job = Self { groups: Vec::new(), freezer: None, idle: None, missing: Vec::new() };
+        let mut job = Self::empty();
         match facts.freezing() {
             Some(hierarchy) => match job.enter_hierarchy(name, hierarchy) {
                 Ok(index) => job.freezer = Some(index),
@@ -122,12 +130,18 @@ impl JobGroup {
             },
             None => job.miss("cpu.idle", why_not(facts, "cpu", |hierarchy| hierarchy.cpu_idle)),
         }
+        if let Some(hierarchy) = facts.confining() {
+            match job.enter_hierarchy(name, hierarchy) {
+                Ok(index) => job.confine = Some(index),
+                Err(error) => job.miss("cpuset", error.to_string()),
+            }
+        }
         job
     }
 
     /// Opens groups that exist already, as [`Self::paths`] named them: for a guardian that takes over.
     pub fn open(paths: &[PathBuf]) -> Result<Self, GroupError> {
-        let mut job = Self { groups: Vec::new(), freezer: None, idle: None, missing: Vec::new() };
+        let mut job = Self::empty();
         for path in paths {
             let group = open_group(path)?;
             if group.is_frozen().is_some() {
@@ -135,6 +149,9 @@ impl JobGroup {
             }
             if path.join("cpu.idle").exists() {
                 job.idle = Some(job.groups.len());
+            }
+            if path.join("cpuset.cpus").exists() {
+                job.confine = Some(job.groups.len());
             }
             job.groups.push(group);
         }
@@ -149,7 +166,10 @@ impl JobGroup {
             return Ok(index);
         }
         fs::create_dir(&path).map_err(|cause| GroupError::new("create", &path, cause))?;
-        let group = open_group(&path).inspect_err(|_| {
+        let opened = confine::prepare(&path)
+            .map_err(|cause| GroupError::new("prepare", &path, cause))
+            .and_then(|()| open_group(&path));
+        let group = opened.inspect_err(|_| {
             let _swept_later = fs::remove_dir(&path);
         })?;
         self.groups.push(group);
@@ -221,6 +241,13 @@ impl JobGroup {
         put(&group.path().join("cpu.idle"), "1")
             .map(|()| true)
             .map_err(|cause| GroupError::new("set cpu.idle of", group.path(), cause))
+    }
+
+    /// The choice of the job's CPUs; `None` if this host gives it none by group.
+    pub fn confinement(&self) -> Option<Confinement> {
+        self.confine
+            .and_then(|index| self.groups.get(index))
+            .and_then(|group| Confinement::open(group.path()))
     }
 
     /// The processes of the job, as this PID namespace numbers them; empty if there is no group.

@@ -5,7 +5,11 @@
 //! | [`target`] | which file, and so which disk, a trapped call is about |
 //! | [`cached`] | whether a trapped read would be served from the page cache |
 //! | [`ahead`] | the job's open files, as far as reading ahead goes |
+//! | [`lend`] | how many and which CPUs the job may use |
+//! | [`stop`] | holding a job that has no control group, by signals |
 
 pub mod ahead;
 pub mod cached;
+pub mod lend;
+pub mod stop;
 pub mod target;

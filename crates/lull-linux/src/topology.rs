@@ -33,6 +33,7 @@ use serde::Serialize;
 
 use crate::root::Root;
 
+pub mod cpus;
 pub mod dev;
 pub mod mounts;
 mod stat;

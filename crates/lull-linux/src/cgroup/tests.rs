@@ -32,6 +32,7 @@ fn hierarchy(version: u8, own: &Path, child: Trial) -> Hierarchy {
         freeze: version == 2,
         cpu_idle: false,
         kill: version == 2,
+        cpuset: false,
     }
 }
 

@@ -41,6 +41,7 @@ fn v2(child: Trial, freeze: bool, cpu_idle: bool) -> CgroupFacts {
         freeze,
         cpu_idle,
         kill: true,
+        cpuset: false,
     };
     CgroupFacts { layout: Layout::V2, v2: Some(hierarchy), v1: Vec::new() }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::Trial;
+use super::{Kernel, Trial};
 use crate::cgroup::GroupName;
 use crate::root::Root;
 use crate::topology::mounts::{Mount, MountTable};
@@ -59,6 +59,8 @@ pub struct Hierarchy {
     pub cpu_idle: bool,
     /// Can a child be killed as a whole?
     pub kill: bool,
+    /// Can a child be confined to some CPUs, with the affinities that its tasks set themselves kept? (Linux 6.2)
+    pub cpuset: bool,
 }
 
 /// All hierarchies.
@@ -89,8 +91,8 @@ impl CgroupFacts {
             };
             let Some(mount) = mounts.iter().find(wanted) else { continue };
             let mut hierarchy = describe(root, mount, &controllers, own_path);
-            let useful =
-                hierarchy.version == 2 || ["cpu", "freezer"].iter().any(|name| controllers.contains(name));
+            let useful = hierarchy.version == 2
+                || ["cpu", "freezer", "cpuset"].iter().any(|name| controllers.contains(name));
             if attempt && useful {
                 try_child(root, &mut hierarchy);
             }
@@ -123,6 +125,12 @@ impl CgroupFacts {
     pub fn idling(&self) -> Option<&Hierarchy> {
         let able = |hierarchy: &&Hierarchy| hierarchy.child.works() && hierarchy.cpu_idle;
         self.v2.as_ref().filter(able).or_else(|| self.v1_of("cpu").filter(able))
+    }
+
+    /// The hierarchy to choose a job's CPUs in.
+    pub fn confining(&self) -> Option<&Hierarchy> {
+        let able = |hierarchy: &&Hierarchy| hierarchy.child.works() && hierarchy.cpuset;
+        self.v2.as_ref().filter(able).or_else(|| self.v1_of("cpuset").filter(able))
     }
 }
 
@@ -158,6 +166,7 @@ fn describe(root: &Root, mount: &Mount, controllers: &[&str], own_path: &str) ->
         freeze: false,
         cpu_idle: false,
         kill: false,
+        cpuset: false,
     }
 }
 
@@ -183,6 +192,7 @@ fn try_child(root: &Root, hierarchy: &mut Hierarchy) {
     hierarchy.freeze = has("cgroup.freeze") || has("freezer.state");
     hierarchy.cpu_idle = has("cpu.idle");
     hierarchy.kill = has("cgroup.kill");
+    hierarchy.cpuset = has("cpuset.cpus") && Kernel::read(root).at_least(6, 2);
     let entered = std::fs::OpenOptions::new().write(true).open(child.join("cgroup.procs"));
     if let Err(error) = entered {
         hierarchy.child = Trial::Fails {

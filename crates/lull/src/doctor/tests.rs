@@ -20,6 +20,7 @@ pub(super) fn facts() -> Facts {
         freeze: true,
         cpu_idle: true,
         kill: true,
+        cpuset: false,
     };
     let disk = DiskFacts {
         name: "sda".to_owned(),

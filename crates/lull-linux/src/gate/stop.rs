@@ -1,0 +1,87 @@
+//! Holding a job that has no control group: SIGSTOP and SIGCONT, the last resort.
+//!
+//! A freezer is better in every way: it takes one write, holds children that are being born, and nobody sees it. Signals are
+//! seen: a parent that waits for stopped children is told. So only what runs is stopped, and only what was stopped here
+//! is continued: a process that its user had stopped stays as it was.
+//!
+//! ```text
+//!            hold: SIGSTOP           release: SIGCONT
+//!   runs ──────────────────▶ ours ──────────────────▶ runs
+//!   stopped before ──────────────────────────────────▶ stopped before
+//! ```
+//!
+//! Edge cases: a child born while its parent is being stopped is found by going through the job again until nobody new
+//! runs. A process that somebody continues meanwhile is stopped again by the next [`Stopper::hold`]. A stop that the user
+//! sends to a process that is held cannot be told from ours, and ends with the hold. A number that was reused is told by its
+//! start time.
+
+use std::collections::HashMap;
+
+use crate::root::Root;
+
+/// Rounds in search of processes that were born meanwhile.
+const ROUNDS: usize = 16;
+
+/// The processes that are stopped here, each with its start time in clock ticks after boot.
+#[derive(Debug, Default)]
+pub struct Stopper {
+    stopped: HashMap<i32, u64>,
+}
+
+/// A process's state letter and start time.
+fn state_of(root: &Root, pid: i32) -> Option<(char, u64)> {
+    let stat = root.read(format!("/proc/{pid}/stat"))?;
+    // The name in parentheses may hold anything; fields 3 and on come after the last one.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.nth(18)?.parse().ok()?))
+}
+
+fn send(pid: i32, signal: i32) -> bool {
+    // SAFETY: plain integers.
+    unsafe { libc::kill(pid, signal) == 0 }
+}
+
+impl Stopper {
+    /// Stops all processes that `pids` finds, except those that somebody else has stopped.
+    pub fn hold(&mut self, mut pids: impl FnMut() -> Vec<i32>) {
+        let root = Root::real();
+        for _ in 0..ROUNDS {
+            let mut found = false;
+            for pid in pids() {
+                // T: stopped by a signal; t: by a debugger; Z, X: dead.
+                let Some((state, start)) = state_of(&root, pid) else { continue };
+                if !matches!(state, 'T' | 't' | 'Z' | 'X') && send(pid, libc::SIGSTOP) {
+                    // A second look at one that has not come to its stop yet is not news.
+                    found |= self.stopped.insert(pid, start) != Some(start);
+                }
+            }
+            if !found {
+                break;
+            }
+        }
+    }
+
+    /// Lets all go on that were stopped here.
+    pub fn release(&mut self) {
+        let root = Root::real();
+        for (pid, start) in self.stopped.drain() {
+            if state_of(&root, pid).is_some_and(|(_, now)| now == start) {
+                send(pid, libc::SIGCONT);
+            }
+        }
+    }
+
+    /// Is anything held?
+    pub fn is_holding(&self) -> bool {
+        !self.stopped.is_empty()
+    }
+}
+
+impl Drop for Stopper {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,7 @@
 
 pub mod apply;
 mod plan;
+pub mod sessions;
 
 pub use apply::{Mark, MarkSet, enter};
 pub use plan::{Choice, Effect, Plan, Reason};

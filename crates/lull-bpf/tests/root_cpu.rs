@@ -178,8 +178,8 @@ fn root_an_idle_class_hog_is_background() {
     hog.make_idle();
     hog.pin(0);
     hog.0.stdin.as_ref().unwrap().write_all(b"go\n").unwrap();
-    wait_until("the hog is seen on its CPU", || cpus.slots().next().unwrap().class == CpuClass::Background);
-    assert!(cpus.observation(now()).background.in_service >= 1);
+    // On a machine with other work it runs seldom and for short: what is cumulative tells.
+    wait_until("the hog is seen", || cpus.observation(now()).background.started >= 1);
     let before = cpus.report(now()).busy[0][1];
     wait_until("its time is counted", || cpus.report(now()).busy[0][1] > before);
     assert_eq!(cpus.observation(now()).foreground.started, 0, "nothing is protected");
@@ -190,8 +190,10 @@ fn root_foreground_beside_background_is_loaded_and_wakes_us() {
     let spinner = Load::shell("while read line; do echo $line; done");
     let Some(sensor) = loaded(&only(spinner.pid())) else { return };
     let cpus = sensor.cpus();
+    // Background by its group alone, so that it gets its share of a CPU that others want too.
     let hog = Load::shell(&format!("read go; {SPIN}"));
-    hog.make_idle();
+    let Some((_group, id)) = Group::of(hog.pid()) else { return };
+    cpus.set_job_group(Some(id));
     hog.pin(0);
     hog.0.stdin.as_ref().unwrap().write_all(b"go\n").unwrap();
     wait_until("the hog runs", || cpus.running(now())[1] >= 1);
@@ -210,6 +212,7 @@ fn root_foreground_beside_background_is_loaded_and_wakes_us() {
         questions.write_all(b"question\n").unwrap();
         cpus.totals(now()).loaded.count >= 3
     });
+    drop(hog);
 }
 
 #[test]
@@ -249,19 +252,7 @@ fn root_own_processes_and_the_jobs_group_are_told_apart() {
     wait_until("neutral, although protected", || cpus.slots().next().unwrap().class == CpuClass::Neutral);
     cpus.set_own(&[]);
     wait_until("foreground", || cpus.slots().next().unwrap().class == CpuClass::Foreground);
-    let Some(mount) = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"]
-        .map(std::path::Path::new)
-        .into_iter()
-        .find(|mount| mount.join("cgroup.controllers").exists())
-    else {
-        eprintln!("SKIPPED in part: no cgroup v2");
-        return;
-    };
-    let group = Group(mount.join(format!("lull-test-{}", std::process::id())));
-    let inside = group.0.join("inside");
-    std::fs::create_dir_all(&inside).unwrap();
-    std::fs::write(inside.join("cgroup.procs"), spinner.pid().to_string()).unwrap();
-    let id = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&group.0).unwrap());
+    let Some((_group, id)) = Group::of(spinner.pid()) else { return };
     cpus.set_job_group(Some(id));
     wait_until("in the job's group", || cpus.slots().next().unwrap().class == CpuClass::Background);
     drop(spinner);
@@ -269,6 +260,23 @@ fn root_own_processes_and_the_jobs_group_are_told_apart() {
 
 /// A control group of a test, removed with what is below it.
 struct Group(std::path::PathBuf);
+
+impl Group {
+    /// A v2 group of which `pid` is in a child, and its id.
+    fn of(pid: u32) -> Option<(Self, u64)> {
+        let mounts = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(std::path::Path::new);
+        let Some(mount) = mounts.into_iter().find(|mount| mount.join("cgroup.controllers").exists()) else {
+            eprintln!("SKIPPED in part: no cgroup v2");
+            return None;
+        };
+        let group = Self(mount.join(format!("lull-test-{}", std::process::id())));
+        let inside = group.0.join("inside");
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::write(inside.join("cgroup.procs"), pid.to_string()).unwrap();
+        let id = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&group.0).unwrap());
+        Some((group, id))
+    }
+}
 
 impl Drop for Group {
     fn drop(&mut self) {

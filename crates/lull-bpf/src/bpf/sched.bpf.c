@@ -348,10 +348,16 @@ static __always_inline void lull_alarm_fired(__u32 slot)
 		return;
 	lull_alarm_rest(&all->alarm_armed);
 	since = *(volatile __u64 *)&all->quiet_since_ns;
-	/* Foreground that runs or waits to run will end, and arm again. */
-	if (!since || (__u32)all->running || !(all->wake & LULL_WAKE_QUIET))
+	/* Foreground that runs will end, and arm again. */
+	if ((__u32)all->running || !(all->wake & LULL_WAKE_QUIET))
 		return;
 	now = bpf_ktime_get_ns();
+	if (!since) {
+		/* It was woken: about to run, or it has run unseen. */
+		since = lull_foreground_waits(all->running, all->begun_ns, all->woken_ns, now)
+			    ? now
+			    : all->woken_ns;
+	}
 	if (now < since + all->quiet_ns)
 		lull_alarm_start(slot, &all->alarm_armed, since + all->quiet_ns - now);
 	else

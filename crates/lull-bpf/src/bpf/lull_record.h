@@ -99,12 +99,13 @@ struct lull_device {
 /* A foreground task that was woken this long ago and has not run since: its start was missed. */
 #define LULL_PENDING_NS 10000000ULL
 
-/* One class on one CPU. */
+/*
+ * One class on one CPU. The foreground starts with the wake-up, which this CPU
+ * made, and ends with the sleep; the background starts and ends with running.
+ */
 struct lull_cpu_class {
-	lull_u64 started; /* foreground: wake-ups made from this CPU; background: times it began to
-			     run */
-	lull_u64
-	    ended; /* foreground: bursts that ended here; background: times it stopped running */
+	lull_u64 started;
+	lull_u64 ended;
 	lull_u64 last_start_ns;
 	lull_u64 last_end_ns;
 	lull_u64 busy_ns; /* up to the last change of class */
@@ -145,8 +146,7 @@ struct lull_sched {
 	lull_u64 running;  /* CPUs that run foreground (low half) and background (high half) */
 	lull_u64 begun_ns; /* the foreground began to run on some CPU, and had run on none */
 	lull_u64 woken_ns; /* a foreground task became runnable while none ran */
-	lull_u64
-	    quiet_since_ns; /* the foreground went to sleep, and has not been woken since; else 0 */
+	lull_u64 quiet_since_ns; /* the foreground sleeps since then; 0: it does not */
 	lull_u64 bg_start_ns;
 	lull_u64 last_wake_ns;
 	lull_u64 wakes_given;

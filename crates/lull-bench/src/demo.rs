@@ -21,8 +21,8 @@ use lull_core::Nanos;
 use crate::contender::Contender;
 use crate::corpus::{self, Sizes, Tree};
 use crate::error::Context;
-use crate::experiment::trial::{self, Job, Meter, Reader, Tick, Window};
-use crate::experiment::{host, shuffled};
+use crate::experiment::trial::{self, Foreground, Job, Meter, Reader, Tick, Window};
+use crate::experiment::{host, ledger};
 use crate::process::{Program, shown};
 use crate::record::{self, Record, Run, Unmet, Writer};
 use crate::report::picture::{self, Panel};
@@ -123,7 +123,7 @@ pub fn run_demo(args: &DemoArgs, program: &Program) -> Result<(), Error> {
     let reader = Reader { file: reader_file, think: THINK, exponential: false, seed: 1 };
     for round in 1..=args.rounds {
         // The first round keeps the order of the story; later ones are shuffled.
-        let order = if round == 1 { contenders.clone() } else { shuffled(&contenders, 1, round) };
+        let order = if round == 1 { contenders.clone() } else { ledger::shuffled(&contenders, 1, round) };
         for (position, contender) in order.iter().enumerate() {
             let mut display = Display::new(format!("round {round}/{}  {:12}", args.rounds, contender.name()));
             let run = turn(args, &reader, &tree, contender, program, &mut display)?;
@@ -148,9 +148,10 @@ fn turn(
     let job = contender.has_background().then(|| Job {
         argv: contender.wrap(checksum(&tree.root), program),
         meter: Meter::Lines(Box::new(finished_file)),
+        leash: false,
     });
     let command = job.as_ref().map(|job| shown(&job.argv));
-    let reader = contender.has_foreground().then_some(reader);
+    let reader = contender.has_foreground().then_some(reader as &dyn Foreground);
     let outcome = trial::run(reader, job, window, program, &mut |tick| display.show(&tick))?;
     Ok(Run {
         case: CASE.to_owned(),
@@ -162,6 +163,7 @@ fn turn(
         background: outcome.background,
         counted: true,
         notes: outcome.notes,
+        ..Run::default()
     })
 }
 

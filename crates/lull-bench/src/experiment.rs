@@ -13,6 +13,7 @@
 //! | [`args`] | what can be asked |
 //! | [`disk`] | cases with a foreground |
 //! | [`quiet`] | cases without one |
+//! | [`ledger`] | the log and the records of a measurement |
 //! | [`trial`] | one run |
 //! | [`host`] | facts of the machine |
 
@@ -24,7 +25,7 @@ use crate::contender::scheduler::{Guard, SYS_BLOCK};
 use crate::corpus::{self, Sizes};
 use crate::error::Context;
 use crate::process::{Program, shown};
-use crate::record::{Record, Run, Unmet, Writer};
+use crate::record::Run;
 use crate::slowdisk::{self, SlowDisk};
 use crate::units::Bytes;
 use crate::{Error, report, stop};
@@ -32,13 +33,16 @@ use crate::{Error, report, stop};
 pub mod args;
 pub mod disk;
 pub mod host;
+pub mod ledger;
 pub mod quiet;
 pub mod trial;
 
 pub use args::{DiskArgs, Group};
 
 use disk::{Case, Data};
+use ledger::{Ledger, Plan};
 use quiet::Quiet;
+use trial::Foreground;
 
 /// Pause between two runs.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -55,14 +59,9 @@ pub fn run_disk(args: &DiskArgs, program: &Program) -> Result<(), Error> {
     let directory = args.dir.join(DATA);
     std::fs::create_dir_all(&directory).at("create", &directory)?;
     let host = host::look(&directory, program, args.seed);
-    let mut bench = Bench {
-        args,
-        program,
-        disk: host.disk.clone(),
-        out: Writer::open(&args.out)?,
-        contenders: args.contenders(),
-    };
-    bench.out.append(&Record::Host(host))?;
+    let disk = host.disk.clone();
+    let mut bench =
+        Bench { args, program, disk, ledger: Ledger::open(&args.out, host)?, contenders: args.contenders() };
     let measured = bench.measure(&directory);
     if args.clean {
         std::fs::remove_dir_all(&directory).at("remove", &directory)?;
@@ -76,7 +75,7 @@ struct Bench<'a> {
     args: &'a DiskArgs,
     program: &'a Program,
     disk: Option<String>,
-    out: Writer,
+    ledger: Ledger,
     contenders: Vec<Contender>,
 }
 
@@ -128,11 +127,11 @@ impl Bench<'_> {
 
     fn slow(&mut self) -> Result<(), Error> {
         if let Some(detail) = slowdisk::obstacle() {
-            return self.unmet("slow", None, detail);
+            return self.ledger.unmet("slow", None, detail);
         }
         let device = match SlowDisk::start(self.program, None) {
             Ok(device) => device,
-            Err(error) => return self.unmet("slow", None, error.to_string()),
+            Err(error) => return self.ledger.unmet("slow", None, error.to_string()),
         };
         for percent in self.args.intensities.clone() {
             let case = disk::slow(device.path(), percent, self.args);
@@ -148,7 +147,7 @@ impl Bench<'_> {
             stop::check()?;
             match contender.obstacle(disk, self.program) {
                 None => able.push(contender.clone()),
-                Some(detail) => self.unmet(case, Some(contender), detail)?,
+                Some(detail) => self.ledger.unmet(case, Some(contender), detail)?,
             }
         }
         Ok(able)
@@ -166,53 +165,10 @@ impl Bench<'_> {
             contenders.len(),
             self.args.rounds
         );
-        for round in 1..=self.args.rounds {
-            for (position, contender) in shuffled(&contenders, self.args.seed, round).iter().enumerate() {
-                match self.one(case, contender, disk.as_deref()) {
-                    Ok(run) => {
-                        let run = Run { round, position, ..run };
-                        eprintln!("  {}", report::one_line(&run));
-                        self.out.append(&Record::Run(run))?;
-                    }
-                    Err(Error::Interrupted) => return Err(Error::Interrupted),
-                    Err(error) => self.unmet(&case.name, Some(contender), error.to_string())?,
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn one(&self, case: &Case, contender: &Contender, disk: Option<&str>) -> Result<Run, Error> {
-        let wanted = contender.scheduler().or(self.args.scheduler.as_deref());
-        let _guard = match (wanted, disk) {
-            (Some(wanted), Some(disk)) => Some(Guard::select(Path::new(SYS_BLOCK), disk, wanted)?),
-            _ => None,
-        };
-        let prepared =
-            if contender.has_background() { Some(case.work.prepare(contender, self.program)?) } else { None };
-        let (mut command, mut fault, mut job, mut keep) = (None, None, None, None);
-        if let Some(prepared) = prepared {
-            command = Some(shown(&prepared.job.argv));
-            (job, fault, keep) = (Some(prepared.job), prepared.fault, prepared.progress);
-        }
-        let reader = contender.has_foreground().then_some(&case.reader);
-        // What the previous run left in queues drains before this one begins.
-        std::thread::sleep(SETTLE);
-        let outcome = trial::run(reader, job, case.window, self.program, &mut |_| ())?;
-        drop(keep);
-        let counted = fault.is_none();
-        let mut notes = outcome.notes;
-        notes.extend(fault);
-        Ok(Run {
-            case: case.name.clone(),
-            contender: contender.name(),
-            round: 0,
-            position: 0,
-            command,
-            foreground: outcome.foreground,
-            background: outcome.background,
-            counted,
-            notes,
+        let plan = Plan { contenders, seed: self.args.seed, rounds: self.args.rounds };
+        let (args, program) = (self.args, self.program);
+        self.ledger.rounds(&case.name, &plan, &mut |contender, _| {
+            one(args, program, case, contender, disk.as_deref())
         })
     }
 
@@ -224,53 +180,67 @@ impl Bench<'_> {
         let contenders = self.able(name, None, &among)?;
         let mut expected = None;
         eprintln!("{name}: {} contenders, {} rounds", contenders.len(), self.args.rounds);
-        for round in 1..=self.args.rounds {
-            for (position, contender) in shuffled(&contenders, self.args.seed, round).iter().enumerate() {
-                let finished = match job.run(contender, self.program) {
-                    Ok(finished) => finished,
-                    Err(Error::Interrupted) => return Err(Error::Interrupted),
-                    Err(error) => {
-                        self.unmet(name, Some(contender), error.to_string())?;
-                        continue;
-                    }
-                };
-                let mut notes = finished.faults;
-                if let Some(digest) = finished.digest
-                    && *expected.get_or_insert(digest) != digest
-                {
-                    notes.push("its output differs from that of the first run".to_owned());
-                }
-                let run = Run {
-                    case: name.to_owned(),
-                    contender: contender.name(),
-                    round,
-                    position,
-                    command: Some(finished.command),
-                    foreground: None,
-                    background: Some(finished.background),
-                    counted: notes.is_empty(),
-                    notes,
-                };
-                eprintln!("  {}", report::one_line(&run));
-                self.out.append(&Record::Run(run))?;
+        let plan = Plan { contenders, seed: self.args.seed, rounds: self.args.rounds };
+        let program = self.program;
+        self.ledger.rounds(name, &plan, &mut |contender, _| {
+            let finished = job.run(contender, program)?;
+            let mut notes = finished.faults;
+            if let Some(digest) = finished.digest
+                && *expected.get_or_insert(digest) != digest
+            {
+                notes.push("its output differs from that of the first run".to_owned());
             }
-        }
-        Ok(())
-    }
-
-    fn unmet(&mut self, case: &str, contender: Option<&Contender>, detail: String) -> Result<(), Error> {
-        let contender = contender.map(Contender::name);
-        let who = contender.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
-        eprintln!("  not measured: {case}{who}: {detail}");
-        self.out.append(&Record::Unmet(Unmet { case: case.to_owned(), contender, detail }))
+            Ok(Run {
+                case: name.to_owned(),
+                contender: contender.name(),
+                command: Some(finished.command),
+                background: Some(finished.background),
+                counted: notes.is_empty(),
+                notes,
+                ..Run::default()
+            })
+        })
     }
 }
 
-/// The contenders in the order of one round; the same seed and round give the same order.
-pub fn shuffled(contenders: &[Contender], seed: u64, round: u32) -> Vec<Contender> {
-    let mut order = contenders.to_vec();
-    fastrand::Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round))).shuffle(&mut order);
-    order
+/// One run of a case with a foreground.
+fn one(
+    args: &DiskArgs,
+    program: &Program,
+    case: &Case,
+    contender: &Contender,
+    disk: Option<&str>,
+) -> Result<Run, Error> {
+    let wanted = contender.scheduler().or(args.scheduler.as_deref());
+    let _guard = match (wanted, disk) {
+        (Some(wanted), Some(disk)) => Some(Guard::select(Path::new(SYS_BLOCK), disk, wanted)?),
+        _ => None,
+    };
+    let prepared =
+        if contender.has_background() { Some(case.work.prepare(contender, program)?) } else { None };
+    let (mut command, mut fault, mut job, mut keep) = (None, None, None, None);
+    if let Some(prepared) = prepared {
+        command = Some(shown(&prepared.job.argv));
+        (job, fault, keep) = (Some(prepared.job), prepared.fault, prepared.progress);
+    }
+    let reader = contender.has_foreground().then_some(&case.reader as &dyn Foreground);
+    // What the previous run left in queues drains before this one begins.
+    std::thread::sleep(SETTLE);
+    let outcome = trial::run(reader, job, case.window, program, &mut |_| ())?;
+    drop(keep);
+    let counted = fault.is_none();
+    let mut notes = outcome.notes;
+    notes.extend(fault);
+    Ok(Run {
+        case: case.name.clone(),
+        contender: contender.name(),
+        command,
+        foreground: outcome.foreground,
+        background: outcome.background,
+        counted,
+        notes,
+        ..Run::default()
+    })
 }
 
 #[cfg(test)]

@@ -10,27 +10,36 @@
 //! | [`random`] | background | threads that read random blocks as fast as they can |
 //! | [`aio`] | background | libaio with a fixed number of reads in flight |
 //! | [`stream`] | background | one buffered sequential reader that leaves no pages behind |
+//! | [`serve`] | foreground | open loop: requests at times fixed in advance, latency from the scheduled arrival |
+//! | [`wakeup`] | foreground | sleeps to an instant on every CPU, records how late it woke |
+//! | [`hog`] | both | threads that never sleep: streaming over memory, computing in registers, a spinning foreground |
 //! | [`slow_disk`](crate::slowdisk) | device | the spinning-disk test device |
 //!
 //! Times in reports are nanoseconds of CLOCK_MONOTONIC, sizes are bytes.
 
 use std::io::Write;
 
+use lull_core::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::error::Context;
 use crate::slowdisk::{AttachArgs, DaemonArgs};
 use crate::stop;
-use crate::units::{Bytes, mb_per_s};
+use crate::units::{Bytes, mb_per_s, whole};
 
 pub mod aio;
+pub mod arrivals;
 pub mod file;
+pub mod hog;
 pub mod latency;
 pub mod random;
 pub mod reader;
+pub mod request;
+pub mod serve;
 pub mod stream;
 pub mod think;
+pub mod wakeup;
 
 pub use latency::Latency;
 
@@ -45,6 +54,16 @@ pub enum LoadCommand {
     DiskAio(aio::AioArgs),
     /// Read a file from start to end through the page cache, over and over (background).
     DiskStream(stream::StreamArgs),
+    /// Serve requests that arrive at times fixed in advance, and report the latencies (foreground).
+    CpuServe(serve::ServeArgs),
+    /// Say how many random reads a request of cpu-serve makes in a given processor time.
+    CpuCalibrate(CalibrateArgs),
+    /// Wake up every interval on every CPU, and report how late (foreground).
+    CpuWakeup(wakeup::WakeupArgs),
+    /// Never sleep, and report how long each piece of work took (foreground).
+    CpuSpin(hog::SpinArgs),
+    /// Stream over memory or compute in registers without end (background).
+    CpuHog(hog::HogArgs),
     /// Make a block device that behaves like a spinning disk, print its name, keep it until stopped (root).
     SlowDisk(AttachArgs),
     /// Serve the file behind the slow disk; started by slow-disk.
@@ -78,14 +97,57 @@ pub struct CommonArgs {
     pub json: bool,
 }
 
+/// What every foreground load of the CPU takes.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ShiftArgs {
+    /// Time at the start that is not counted.
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    pub warmup: Nanos,
+    /// Stop after this many counted seconds [default: only when signalled].
+    #[arg(long, value_name = "SECONDS")]
+    pub seconds: Option<f64>,
+    /// Print JSON lines instead of a sentence.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl ShiftArgs {
+    /// When it ends, if counting begins at `begun`; none for never.
+    fn end(&self, begun: Nanos) -> Option<Nanos> {
+        end_after(begun, self.seconds)
+    }
+}
+
+/// The instant `seconds` after `begun`; none for no limit.
+fn end_after(begun: Nanos, seconds: Option<f64>) -> Option<Nanos> {
+    seconds.map(|seconds| begun.plus(Nanos(whole(seconds * 1e9))))
+}
+
+/// Arguments of `load cpu-calibrate`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CalibrateArgs {
+    /// Processor time of a request when nothing disturbs it.
+    #[arg(long, value_name = "TIME", default_value = "800us")]
+    pub service: Nanos,
+    /// Memory that the requests read.
+    #[arg(long, value_name = "SIZE", default_value = "16MiB")]
+    pub buffer: Bytes,
+    /// Print JSON lines instead of a sentence.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// What one load did, start to stop (without its warm-up).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadReport {
     /// The subcommand's name.
     pub load: String,
     /// Requests finished.
     pub requests: u64,
-    /// Bytes moved.
+    /// Requests among them that were given up; their latency is only known to be longer than was counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unfinished: u64,
+    /// Bytes moved; of integer work, iterations.
     pub bytes: u64,
     /// When counting began, CLOCK_MONOTONIC.
     pub started_ns: u64,
@@ -95,18 +157,22 @@ pub struct LoadReport {
     pub seconds: f64,
     /// Sum of the latencies: how long at least one request of a closed loop was in service.
     pub busy_ns: u64,
-    /// Latencies, from just before the system call to just after it; none for loads that do not measure them.
+    /// Latencies: of a read, from just before the system call to just after it; of an open loop, from the scheduled
+    /// arrival; of a wake-up, from the time it was due. None for loads that do not measure them.
     pub latency: Option<Latency>,
+    /// Processor time of the load's own process, user and system, from its start; none if it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 impl LoadReport {
     /// What a background load did between two instants: blocks of one size, no latencies.
-    fn background(
-        load: &str,
-        requests: u64,
-        block_bytes: u64,
-        [begun, ended]: [lull_core::Nanos; 2],
-    ) -> Self {
+    fn background(load: &str, requests: u64, block_bytes: u64, [begun, ended]: [Nanos; 2]) -> Self {
         Self {
             load: load.to_owned(),
             requests,
@@ -114,8 +180,7 @@ impl LoadReport {
             started_ns: begun.as_nanos(),
             ended_ns: ended.as_nanos(),
             seconds: ended.since(begun).as_secs_f64(),
-            busy_ns: 0,
-            latency: None,
+            ..Self::default()
         }
     }
 }
@@ -139,6 +204,11 @@ pub enum LoadLine {
     Period(PeriodReport),
     /// The whole run; always last.
     Total(LoadReport),
+    /// A finished calibration.
+    Calibration {
+        /// Random reads that take the time asked for.
+        reads: u64,
+    },
 }
 
 /// Runs one load to its end and prints its report on standard output.
@@ -154,6 +224,14 @@ pub fn run_load(command: LoadCommand) -> Result<(), Error> {
         LoadCommand::DiskRandom(args) => (random::run(&args)?, args.common.json),
         LoadCommand::DiskAio(args) => (aio::run(&args)?, args.common.json),
         LoadCommand::DiskStream(args) => (stream::run(&args)?, args.common.json),
+        LoadCommand::CpuServe(args) => (serve::run(&args)?, args.shift.json),
+        LoadCommand::CpuWakeup(args) => (wakeup::run(&args)?, args.shift.json),
+        LoadCommand::CpuSpin(args) => (hog::spin(&args)?, args.shift.json),
+        LoadCommand::CpuHog(args) => (hog::run(&args)?, args.json),
+        LoadCommand::CpuCalibrate(args) => {
+            let reads = request::calibrate(args.service, args.buffer)?;
+            return print_line(&LoadLine::Calibration { reads }, args.json);
+        }
         LoadCommand::SlowDisk(args) => return crate::slowdisk::run_attached(&args),
         LoadCommand::SlowDiskDaemon(_) => return Ok(()),
     };
@@ -166,6 +244,7 @@ fn print_line(line: &LoadLine, json: bool) -> Result<(), Error> {
     } else {
         match line {
             LoadLine::Period(period) => format!("{} requests, {}", period.requests, period.latency),
+            LoadLine::Calibration { reads } => format!("{reads} random reads"),
             LoadLine::Total(total) => {
                 let rate = mb_per_s(total.bytes as f64 / total.seconds.max(1e-9));
                 let latency = total.latency.as_ref().map(|l| format!(", {l}")).unwrap_or_default();

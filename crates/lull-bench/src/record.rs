@@ -15,12 +15,17 @@ use crate::Error;
 use crate::error::Context;
 use crate::load::LoadReport;
 
+mod reported;
+
+pub use reported::{Reported, reported_cpu_slowdown};
+
 /// Name of the record file in an output directory.
 pub const FILE_NAME: &str = "raw.jsonl";
 
 /// One line of the record file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "lowercase")]
+#[expect(clippy::large_enum_variant, reason = "most records are runs, and there are hundreds at most")]
 pub enum Record {
     /// Where and when the following runs were made.
     Host(Host),
@@ -71,7 +76,7 @@ pub struct Unmet {
 }
 
 /// One contender in one round of one case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The case.
     pub case: String,
@@ -83,10 +88,16 @@ pub struct Run {
     pub position: usize,
     /// The background's command line, with its control.
     pub command: Option<String>,
+    /// The foreground's command line; not recorded by the experiments on disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreground_command: Option<String>,
     /// What the foreground did.
     pub foreground: Option<LoadReport>,
     /// What the background did in the same time.
     pub background: Option<Background>,
+    /// What the control itself says that it cost the foreground.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<Reported>,
     /// Whether it may be used; false when the notes say that a condition was not met.
     pub counted: bool,
     /// Anything a reader of the numbers should know.
@@ -96,7 +107,7 @@ pub struct Run {
 /// What the background did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Background {
-    /// Bytes moved within the window.
+    /// Bytes moved within the window; of integer work, iterations.
     pub bytes: u64,
     /// Length of the window: that of the foreground's counted time, or the whole run where there is no foreground.
     pub window_s: f64,
@@ -105,6 +116,13 @@ pub struct Background {
     /// Processor time, user and system, of the job and its control, over its whole life; none for jobs whose processes
     /// are stopped before they were waited for.
     pub cpu_s: Option<f64>,
+    /// Processor time of the control alone: what the whole tree of processes used beyond what the load generator says
+    /// that it used itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_cpu_s: Option<f64>,
+    /// How long the job and its control lived, to compare `control_cpu_s` with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life_s: Option<f64>,
     /// Largest resident set of one of its processes.
     pub peak_bytes: u64,
 }

@@ -14,7 +14,7 @@ use crate::error::Context;
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn raise(_signal: libc::c_int) {
-    REQUESTED.store(true, Ordering::Relaxed);
+    request();
 }
 
 /// From now on the three signals raise the flag instead of ending the process.
@@ -25,6 +25,11 @@ pub fn install() -> Result<(), Error> {
         unsafe { sigaction(signal, &action) }.to("install the signal handler")?;
     }
     Ok(())
+}
+
+/// Raises the flag as a signal would.
+pub fn request() {
+    REQUESTED.store(true, Ordering::Relaxed);
 }
 
 /// Whether one of the signals has arrived.

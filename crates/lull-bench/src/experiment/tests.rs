@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 
+use super::ledger::shuffled;
 use super::*;
 
 #[test]

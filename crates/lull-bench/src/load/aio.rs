@@ -8,13 +8,10 @@
 use std::io;
 use std::ptr;
 
-use lull_core::Nanos;
-
 use crate::error::Context;
 use crate::load::file::{Buffer, Target};
-use crate::load::{CommonArgs, LoadReport};
+use crate::load::{CommonArgs, LoadReport, end_after};
 use crate::progress::Progress;
-use crate::units::whole;
 use crate::{Error, clock, stop};
 
 const IOCB_CMD_PREAD: u16 = 0;
@@ -121,7 +118,7 @@ pub fn run(args: &AioArgs) -> Result<LoadReport, Error> {
     let queue = Queue::new(args.depth)?;
 
     let begun = clock::now();
-    let end = common.seconds.map(|s| begun.plus(Nanos(whole(s * 1e9))));
+    let end = end_after(begun, common.seconds);
     let (mut issued, mut done) = (0_u64, 0_u64);
     let mut issue = |slot: usize, issued: &mut u64| -> Result<(), Error> {
         let offset = target.offset(random.u64(0..target.blocks));

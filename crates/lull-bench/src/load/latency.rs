@@ -41,6 +41,13 @@ impl Recorder {
         self.sum_ns = 0;
     }
 
+    /// Counts all that `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        // Same bounds and precision, so nothing can fall outside.
+        let _ = self.histogram.add(&other.histogram);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+    }
+
     /// Sum of all latencies.
     pub fn sum(&self) -> Nanos {
         Nanos(self.sum_ns)

@@ -6,13 +6,10 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use lull_core::Nanos;
-
 use crate::error::Context;
 use crate::load::file::{Buffer, Target};
-use crate::load::{CommonArgs, LoadReport};
+use crate::load::{CommonArgs, LoadReport, end_after};
 use crate::progress::Progress;
-use crate::units::whole;
 use crate::{Error, clock, stop};
 
 /// Arguments of `load disk-random`.
@@ -36,7 +33,7 @@ pub fn run(args: &RandomArgs) -> Result<LoadReport, Error> {
     let progress = common.progress.as_deref().map(Progress::open).transpose()?;
     let (left, done) = (AtomicU64::new(common.requests.unwrap_or(u64::MAX)), AtomicU64::new(0));
     let begun = clock::now();
-    let end = common.seconds.map(|s| begun.plus(Nanos(whole(s * 1e9))));
+    let end = end_after(begun, common.seconds);
 
     let work = |thread: u64| -> Result<(), Error> {
         let mut buffer = Buffer::new(common.block.as_usize())?;

@@ -18,7 +18,7 @@ use crate::error::Context;
 use crate::load::file::{Buffer, Target};
 use crate::load::latency::Recorder;
 use crate::load::think::{Spread, Think};
-use crate::load::{CommonArgs, LoadLine, LoadReport, PeriodReport};
+use crate::load::{CommonArgs, LoadLine, LoadReport, PeriodReport, end_after};
 use crate::progress::Progress;
 use crate::{Error, clock, stop};
 
@@ -65,7 +65,7 @@ pub fn run(
 
     let mut now = clock::now();
     let mut begun = now.plus(args.warmup);
-    let end = common.seconds.map(|s| begun.plus(Nanos(crate::units::whole(s * 1e9))));
+    let end = end_after(begun, common.seconds);
     let mut period_end = args.every.map(|length| begun.plus(length));
     let mut warm = args.warmup > Nanos::ZERO;
     let mut requests = 0;
@@ -118,6 +118,7 @@ pub fn run(
         seconds: ended.since(begun).as_secs_f64(),
         busy_ns: all.sum().as_nanos(),
         latency: Some(all.summary()),
+        ..LoadReport::default()
     })
 }
 

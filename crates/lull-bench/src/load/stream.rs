@@ -5,14 +5,13 @@
 
 use std::os::unix::fs::FileExt;
 
-use lull_core::Nanos;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use crate::error::Context;
 use crate::load::file::{Buffer, Target};
-use crate::load::{CommonArgs, LoadReport};
+use crate::load::{CommonArgs, LoadReport, end_after};
 use crate::progress::Progress;
-use crate::units::{Bytes, whole};
+use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
 /// How many bytes are left in the page cache before they are dropped.
@@ -33,7 +32,7 @@ pub fn run(args: &StreamArgs) -> Result<LoadReport, Error> {
     let progress = common.progress.as_deref().map(Progress::open).transpose()?;
     let mut buffer = Buffer::new(common.block.as_usize())?;
     let begun = clock::now();
-    let end = common.seconds.map(|s| begun.plus(Nanos(whole(s * 1e9))));
+    let end = end_after(begun, common.seconds);
     let (mut requests, mut block, mut dropped) = (0, 0, 0);
     while !stop::requested()
         && end.is_none_or(|end| clock::now() < end)

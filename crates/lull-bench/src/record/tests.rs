@@ -11,6 +11,7 @@ fn run(round: u32) -> Record {
         background: Some(Background { bytes: 10, window_s: 2.0, ..Background::default() }),
         counted: true,
         notes: Vec::new(),
+        ..Run::default()
     })
 }
 

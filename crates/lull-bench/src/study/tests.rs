@@ -14,6 +14,7 @@ fn run(contender: &str, round: u32, requests: u64, p99_ns: u64, bytes: u64) -> R
         seconds: 2.0,
         busy_ns: 500_000_000,
         latency: Some(Latency { p50_ns: p99_ns / 2, p99_ns, ..Latency::default() }),
+        ..LoadReport::default()
     });
     let background = (bytes > 0).then(|| Background { bytes, window_s: 2.0, ..Background::default() });
     Run {
@@ -26,6 +27,7 @@ fn run(contender: &str, round: u32, requests: u64, p99_ns: u64, bytes: u64) -> R
         background,
         counted: true,
         notes: Vec::new(),
+        ..Run::default()
     }
 }
 

@@ -1,3 +1,5 @@
+use std::ffi::OsString;
+
 use super::*;
 
 #[test]
@@ -10,7 +12,7 @@ fn bytes_between_samples_are_in_proportion() {
 }
 
 fn job(script: &str, meter: Meter) -> Job {
-    Job { argv: ["sh", "-c", script].iter().map(OsString::from).collect(), meter }
+    Job { argv: ["sh", "-c", script].iter().map(OsString::from).collect(), meter, leash: false }
 }
 
 fn window() -> Window {
@@ -45,4 +47,31 @@ fn a_failing_job_is_an_error_with_its_last_words() {
     let job = job("echo no luck >&2; exit 9", Meter::Output);
     let error = run(None, Some(job), window(), &program, &mut |_| ()).unwrap_err().to_string();
     assert!(error.contains("exit status: 9") && error.contains("no luck"), "{error}");
+}
+
+/// A load that counts once, says at its end that it used `own`, and runs under a "control" that computes beside it.
+fn controlled(own: Nanos) -> Background {
+    let program = Program::new("/no/such/program".into());
+    let (file, progress) = ProgressFile::create().unwrap();
+    progress.add(1);
+    let report = LoadReport { load: "x".to_owned(), cpu_ns: Some(own.as_nanos()), ..LoadReport::default() };
+    let line = serde_json::to_string(&LoadLine::Total(report)).unwrap();
+    let script = format!("trap \"echo '{}'; exit 0\" TERM; while :; do :; done", line.replace('"', "\\\""));
+    let job = job(&script, Meter::Progress(Box::new(progress)));
+    let outcome = run(None, Some(job), window(), &program, &mut |_| ()).unwrap();
+    drop(file);
+    outcome.background.unwrap()
+}
+
+#[test]
+fn the_cost_of_control_is_what_the_tree_used_beyond_the_load() {
+    let background = controlled(Nanos(1));
+    let (all, control) = (background.cpu_s.unwrap(), background.control_cpu_s.unwrap());
+    assert!(all > 0.0 && (all - control - 1e-9).abs() < 1e-12, "{background:?}");
+    assert!(background.life_s.unwrap() >= 0.3, "{background:?}");
+}
+
+#[test]
+fn a_tree_that_was_not_waited_for_has_no_known_cost_of_control() {
+    assert_eq!(controlled(Nanos::from_secs(1_000)).control_cpu_s, None);
 }

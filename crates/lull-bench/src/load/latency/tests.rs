@@ -15,6 +15,18 @@ fn cleared_is_empty() {
     assert_eq!((recorder.count(), recorder.sum(), recorder.summary()), (0, Nanos::ZERO, Latency::default()));
 }
 
+#[test]
+fn merged_is_as_if_recorded_by_one() {
+    let (mut one, mut other, mut both) = (Recorder::new(), Recorder::new(), Recorder::new());
+    for micros in 1..1_000 {
+        let half = if micros % 3 == 0 { &mut one } else { &mut other };
+        half.record(Nanos::from_micros(micros));
+        both.record(Nanos::from_micros(micros));
+    }
+    one.merge(&other);
+    assert_eq!((one.count(), one.sum(), one.summary()), (both.count(), both.sum(), both.summary()));
+}
+
 proptest! {
     #[test]
     fn percentiles_are_those_of_the_sorted_values(mut values in prop::collection::vec(1_u64..10_000_000_000, 1..500)) {

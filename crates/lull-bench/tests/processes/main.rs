@@ -21,6 +21,8 @@ use lull_bench::units::Bytes;
 use lull_bench::{DiskArgs, LoadCommand, run_disk, run_load};
 use nix::sys::signal::{Signal, kill};
 
+mod cpu;
+
 type Outcome = Result<(), Box<dyn Error>>;
 type Test = (&'static str, fn() -> Outcome);
 
@@ -28,7 +30,7 @@ type Test = (&'static str, fn() -> Outcome);
 enum Command {
     #[command(subcommand)]
     Load(LoadCommand),
-    Disk(DiskArgs),
+    Disk(Box<DiskArgs>),
 }
 
 fn program() -> Result<Program, Box<dyn Error>> {
@@ -37,7 +39,7 @@ fn program() -> Result<Program, Box<dyn Error>> {
 
 fn main() -> ExitCode {
     let first = std::env::args().nth(1).unwrap_or_default();
-    if first != "load" && first != "disk" {
+    if !["load", "disk"].contains(&first.as_str()) {
         return libtest_mimic::run(&Arguments::from_args(), trials()).exit_code();
     }
     let result = match Command::parse() {
@@ -54,10 +56,12 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    let tests: [Test; 7] = [
+    let tests: [Test; 9] = [
         ("a_stopped_load_still_reports", a_stopped_load_still_reports),
         ("every_load_prints_one_json_line", every_load_prints_one_json_line),
         ("a_small_measurement_leaves_records_and_reports", a_small_measurement),
+        ("every_foreground_load_of_the_cpu_prints_one_json_line", cpu::every_cpu_foreground_reports),
+        ("hogs_on_a_leash_end_with_their_owner", cpu::leashed_hogs_end),
         ("the_slow_disk_serves_and_goes", the_slow_disk_serves_and_goes),
         ("a_killed_slow_disk_daemon_leaves_nothing", a_killed_daemon_leaves_nothing),
         ("a_killed_slow_disk_harness_leaves_nothing", a_killed_harness_leaves_nothing),
@@ -86,7 +90,7 @@ fn eventually(what: &str, mut done: impl FnMut() -> bool) -> Outcome {
 fn total(line: &str) -> Result<LoadReport, Box<dyn Error>> {
     match serde_json::from_str(line)? {
         LoadLine::Total(report) => Ok(report),
-        LoadLine::Period(_) => Err("a period where the total should be".into()),
+        other => Err(format!("{other:?} where the total should be").into()),
     }
 }
 

@@ -1,0 +1,98 @@
+//! Foreground: how late a sleeping thread wakes up, as `cyclictest` measures it, at normal priority.
+//!
+//! One thread per CPU, pinned to it, sleeps to an absolute time every interval and records by how much it overslept. The
+//! instants are fixed in advance: after a late wake-up the next ones are not moved, so a stall of ten intervals counts ten
+//! times, as it would for ten timers.
+
+use std::thread;
+
+use lull_core::Nanos;
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
+use crate::error::Context;
+use crate::load::latency::Recorder;
+use crate::load::{LoadReport, ShiftArgs};
+use crate::{Error, clock, stop};
+
+/// Time for the threads to start before the first wake-up.
+const START: Nanos = Nanos::from_millis(20);
+
+/// Arguments of `load cpu-wakeup`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WakeupArgs {
+    /// When it counts and how it reports.
+    #[command(flatten)]
+    pub shift: ShiftArgs,
+    /// Time from one wake-up to the next.
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub interval: Nanos,
+}
+
+/// The CPUs that this process may use.
+fn cpus() -> Result<Vec<usize>, Error> {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).to("read the CPU affinity")?;
+    Ok((0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).collect())
+}
+
+/// Sleeps and wakes until stopped.
+pub fn run(args: &WakeupArgs) -> Result<LoadReport, Error> {
+    if args.interval == Nanos::ZERO {
+        return Err(Error::Argument {
+            argument: "--interval 0".to_owned(),
+            problem: "a thread that never sleeps has no wake-ups; write a time like 1ms".to_owned(),
+        });
+    }
+    let start = clock::now().plus(START);
+    let begun = start.plus(args.shift.warmup);
+    let end = args.shift.end(begun).unwrap_or(Nanos::MAX);
+    let cpus = cpus()?;
+    let recorders: Vec<Recorder> = thread::scope(|scope| {
+        let threads: Vec<_> = cpus
+            .iter()
+            .map(|cpu| scope.spawn(move || wake(*cpu, start, args.interval, begun, end)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect::<Result<_, Error>>()
+    })?;
+    let mut all = Recorder::new();
+    recorders.iter().for_each(|recorder| all.merge(recorder));
+    // The last wake-up is up to an interval before the end of the window.
+    let ended = if stop::requested() { clock::now().min(end) } else { end }.max(begun);
+    Ok(LoadReport {
+        load: "cpu-wakeup".to_owned(),
+        requests: all.count(),
+        started_ns: begun.as_nanos(),
+        ended_ns: ended.as_nanos(),
+        seconds: ended.since(begun).as_secs_f64(),
+        latency: Some(all.summary()),
+        ..LoadReport::default()
+    })
+}
+
+/// One thread's wake-ups from `start` to `end`; those due before `begun` are not counted.
+fn wake(cpu: usize, start: Nanos, interval: Nanos, begun: Nanos, end: Nanos) -> Result<Recorder, Error> {
+    let mut only = CpuSet::new();
+    only.set(cpu).to("name a CPU")?;
+    sched_setaffinity(Pid::from_raw(0), &only).to("pin a thread to its CPU")?;
+    clock::sharp_timers()?;
+    let mut recorder = Recorder::new();
+    let mut due = start;
+    while due < end && !stop::requested() {
+        clock::sleep_until(due);
+        let now = clock::now();
+        // A signal ends a sleep early; the flag is looked at next.
+        if now >= due {
+            if due >= begun {
+                recorder.record(now.since(due));
+            }
+            due = due.plus(interval);
+        }
+    }
+    Ok(recorder)
+}
+
+#[cfg(test)]
+mod tests;

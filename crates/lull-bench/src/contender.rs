@@ -8,15 +8,27 @@
 //! | `nice+ionice` | `nice -n 19 ionice -c 3 CMD` |
 //! | `bfq` | the same, with the disk's scheduler set to BFQ for that run |
 //! | `idle` | `chrt -i 0 ionice -c 3 CMD` (SCHED_IDLE) |
+//! | `nice` | `nice -n 19 CMD` |
+//! | `sched-idle` | `chrt -i 0 CMD` |
+//! | `cpu.idle` | `CMD` in a control group whose `cpu.idle` is 1 ([`group`]) |
+//! | `headroom` | `CMD` in a control group whose quota follows what the others leave ([`headroom`]) |
+//! | `cpulimit` | `cpulimit -q -f -m -l 50N -- CMD` for N CPUs: half of every CPU |
 //! | `lull` | `lull run -- CMD`; `lull FLAGS` for each further set of flags |
+//!
+//! `bfq` and those with `ionice` belong to the experiments on disks; `nice`, `sched-idle`, `cpu.idle`, `headroom` and
+//! `cpulimit` to those on the CPU.
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::str::FromStr;
 
+use crate::Error;
 use crate::process::{Options, Proc, Program, shown};
 
+pub mod group;
+pub mod headroom;
 pub mod scheduler;
+
+use group::{CpuGroup, Use};
 
 /// One way to run background work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,33 +45,82 @@ pub enum Contender {
     Bfq,
     /// `chrt -i 0 ionice -c 3`.
     Idle,
+    /// `nice -n 19`.
+    Nice,
+    /// `chrt -i 0`.
+    SchedIdle,
+    /// A control group with `cpu.idle`.
+    CpuIdle,
+    /// A control group with a quota that is adapted.
+    Headroom,
+    /// `cpulimit` at half of every CPU.
+    CpuLimit,
     /// `lull run` with these flags.
     Lull(Vec<String>),
 }
 
 /// A name that is no contender's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not a contender; choose from alone, solo, none, nice+ionice, bfq, idle, lull")]
-pub struct UnknownContender(String);
+#[error("'{text}' is not a contender here; choose from {choice}")]
+pub struct UnknownContender {
+    text: String,
+    choice: String,
+}
 
-impl FromStr for Contender {
-    type Err = UnknownContender;
+/// The contenders of the experiments on disks, in the order of tables.
+static DISK: [Contender; 7] = [
+    Contender::Alone,
+    Contender::Solo,
+    Contender::Unmanaged,
+    Contender::NiceIonice,
+    Contender::Bfq,
+    Contender::Idle,
+    Contender::Lull(Vec::new()),
+];
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "alone" => Ok(Self::Alone),
-            "solo" => Ok(Self::Solo),
-            "none" => Ok(Self::Unmanaged),
-            "nice+ionice" => Ok(Self::NiceIonice),
-            "bfq" => Ok(Self::Bfq),
-            "idle" => Ok(Self::Idle),
-            "lull" => Ok(Self::Lull(Vec::new())),
-            _ => Err(UnknownContender(text.to_owned())),
-        }
-    }
+/// Those of the experiments on the CPU.
+static CPU: [Contender; 9] = [
+    Contender::Alone,
+    Contender::Solo,
+    Contender::Unmanaged,
+    Contender::Nice,
+    Contender::SchedIdle,
+    Contender::CpuIdle,
+    Contender::Headroom,
+    Contender::CpuLimit,
+    Contender::Lull(Vec::new()),
+];
+
+fn parse(text: &str, known: &[Contender]) -> Result<Contender, UnknownContender> {
+    known.iter().find(|contender| contender.name() == text).cloned().ok_or_else(|| UnknownContender {
+        text: text.to_owned(),
+        choice: known.iter().map(Contender::name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Where a name stands in tables: references first, lull and its variants last.
+pub fn rank(name: &str) -> usize {
+    let others =
+        || DISK.iter().chain(CPU.iter()).filter(|contender| !matches!(contender, Contender::Lull(_)));
+    let last = others().count();
+    others().position(|contender| contender.name() == name).unwrap_or(if name == "lull" {
+        last
+    } else {
+        last + 1
+    })
 }
 
 impl Contender {
+    /// By its name, among those of the experiments on disks.
+    pub fn of_disk(text: &str) -> Result<Self, UnknownContender> {
+        parse(text, &DISK)
+    }
+
+    /// By its name, among those of the experiments on the CPU.
+    pub fn of_cpu(text: &str) -> Result<Self, UnknownContender> {
+        parse(text, &CPU)
+    }
+
     /// The name in records and tables.
     pub fn name(&self) -> String {
         match self {
@@ -69,6 +130,11 @@ impl Contender {
             Self::NiceIonice => "nice+ionice".to_owned(),
             Self::Bfq => "bfq".to_owned(),
             Self::Idle => "idle".to_owned(),
+            Self::Nice => "nice".to_owned(),
+            Self::SchedIdle => "sched-idle".to_owned(),
+            Self::CpuIdle => "cpu.idle".to_owned(),
+            Self::Headroom => "headroom".to_owned(),
+            Self::CpuLimit => "cpulimit".to_owned(),
             Self::Lull(flags) if flags.is_empty() => "lull".to_owned(),
             Self::Lull(flags) => format!("lull {}", flags.join(" ")),
         }
@@ -89,12 +155,33 @@ impl Contender {
         (*self == Self::Bfq).then_some("bfq")
     }
 
-    /// The command line that runs `job` this way.
+    /// What its control group is for, if it needs one.
+    fn group_use(&self) -> Option<Use> {
+        match self {
+            Self::CpuIdle => Some(Use::Idle),
+            Self::Headroom => Some(Use::Quota),
+            _ => None,
+        }
+    }
+
+    /// Makes the control group that it needs, if any; it goes when dropped.
+    pub fn group(&self) -> Result<Option<CpuGroup>, Error> {
+        self.group_use().map(CpuGroup::create).transpose()
+    }
+
+    /// The command line that runs `job` this way; one that needs a control group wraps it further
+    /// ([`CpuGroup::wrap`]).
     pub fn wrap(&self, job: Vec<OsString>, program: &Program) -> Vec<OsString> {
         let mut argv: Vec<OsString> = match self {
-            Self::Alone | Self::Solo | Self::Unmanaged => Vec::new(),
+            Self::Alone | Self::Solo | Self::Unmanaged | Self::CpuIdle | Self::Headroom => Vec::new(),
             Self::NiceIonice | Self::Bfq => words(&["nice", "-n", "19", "ionice", "-c", "3"]),
             Self::Idle => words(&["chrt", "-i", "0", "ionice", "-c", "3"]),
+            Self::Nice => words(&["nice", "-n", "19"]),
+            Self::SchedIdle => words(&["chrt", "-i", "0"]),
+            Self::CpuLimit => {
+                let half = 50 * std::thread::available_parallelism().map_or(1, usize::from);
+                words(&["cpulimit", "-q", "-f", "-m", "-l", &half.to_string(), "--"])
+            }
             Self::Lull(flags) => program.run_argv(flags),
         };
         argv.extend(job);
@@ -114,7 +201,14 @@ impl Contender {
             }
         }
         // The cheapest question that answers everything else: does `true` run this way?
-        let argv = self.wrap(words(&["true"]), program);
+        let group = match self.group() {
+            Ok(group) => group,
+            Err(error) => return Some(error.to_string()),
+        };
+        let mut argv = self.wrap(words(&["true"]), program);
+        if let Some(group) = &group {
+            argv = group.wrap(argv);
+        }
         let tried = Proc::spawn(&argv, Options::default()).and_then(|(mut process, _stdout)| {
             let exit = process.wait()?;
             if exit.status.success() { Ok(()) } else { Err(process.failed(&exit.status.to_string())) }
@@ -127,6 +221,8 @@ impl Contender {
         let command = match self {
             Self::Alone => "no background".to_owned(),
             Self::Solo => "no foreground".to_owned(),
+            Self::CpuIdle => "CMD in a control group with cpu.idle = 1".to_owned(),
+            Self::Headroom => "CMD in a control group whose quota is adapted".to_owned(),
             _ => shown(&self.wrap(words(&["CMD"]), program)),
         };
         match self.scheduler() {

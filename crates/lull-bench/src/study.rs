@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::contender::rank;
 use crate::record::{Host, Record, Run, Unmet};
 use crate::stats::{Summary, ratio};
 
@@ -123,10 +124,7 @@ impl CaseStudy {
                 names.push(&run.contender);
             }
         }
-        names.sort_by_key(|name| {
-            const ORDER: [&str; 7] = ["alone", "solo", "none", "nice+ionice", "bfq", "idle", "lull"];
-            (ORDER.iter().position(|known| known == name).unwrap_or(ORDER.len()), *name)
-        });
+        names.sort_by_key(|name| (rank(name), *name));
         let mut rows: Vec<Row> = names.iter().map(|name| row(name, runs, &rounds)).collect();
         for index in 0..rows.len() {
             let dominated_by = match rows.get(index) {

@@ -1,7 +1,6 @@
 //! What `lull bench disk` can be asked.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use crate::contender::Contender;
 use crate::units::Bytes;
@@ -35,7 +34,7 @@ pub struct DiskArgs {
           default_values = ["parallel", "libaio", "slow", "sequential", "quiet"])]
     pub cases: Vec<Group>,
     /// Contenders to compare; alone and solo are always there, as references.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::from_str,
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_disk,
           default_values = ["none", "nice+ionice", "bfq", "idle", "lull"])]
     pub contenders: Vec<Contender>,
     /// A further lull contender with these flags of `lull run`, e.g. "--interval 5ms --depth 1"; may be repeated.
@@ -98,17 +97,17 @@ impl DiskArgs {
                 Contender::Lull(["--interval", interval, "--depth", depth].map(str::to_owned).to_vec())
             })
         });
-        let mut all = Vec::new();
-        for contender in [Contender::Alone, Contender::Solo]
-            .into_iter()
-            .chain(self.contenders.iter().cloned())
-            .chain(extra)
-            .chain(frontier)
-        {
-            if !all.contains(&contender) {
-                all.push(contender);
-            }
-        }
-        all
+        with_references(self.contenders.iter().cloned().chain(extra).chain(frontier))
     }
+}
+
+/// The references and these contenders, each once.
+pub fn with_references(contenders: impl IntoIterator<Item = Contender>) -> Vec<Contender> {
+    let mut all = vec![Contender::Alone, Contender::Solo];
+    for contender in contenders {
+        if !all.contains(&contender) {
+            all.push(contender);
+        }
+    }
+    all
 }

@@ -1,0 +1,128 @@
+//! A controller that gives the background the CPUs' idle share less a headroom, as operators of large fleets do.
+//!
+//! ```text
+//!  every period (5 s):  foreground = CPU time of everything − CPU time of the group, in CPUs
+//!                       quota      = CPUs × (1 − headroom) − foreground, at least the floor
+//! ```
+//! This is the policy of Meta's *sideloader*: side work runs under `cpu.max`, and the maximum follows the load of the main
+//! work with seconds of delay, with a headroom that shall cover what happens within those seconds. It bounds how much
+//! the background runs, not when: a request that arrives while the quota is being used finds the CPU or the memory bus
+//! taken. Before the first period has passed nothing is known, and the quota is that of an idle machine.
+//!
+//! CPU time of everything is read from `/proc/stat` (clock ticks, so periods much shorter than a second are coarse);
+//! time stolen by the hypervisor counts as foreground: it is not there to be given away.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use lull_core::Nanos;
+
+use super::group::Quota;
+use crate::{Error, clock};
+
+/// What the controller keeps to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    /// CPUs of the machine.
+    pub cpus: f64,
+    /// Share of all CPUs that is left free, from 0 to 1.
+    pub headroom: f64,
+    /// CPUs that the background always gets.
+    pub floor: f64,
+    /// Time between two adaptations.
+    pub period: Nanos,
+}
+
+/// Cumulative processor times at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// When.
+    pub at: Nanos,
+    /// Of everything, over all CPUs.
+    pub all: Nanos,
+    /// Of the background.
+    pub background: Nanos,
+}
+
+impl Policy {
+    /// The quota in CPUs while nothing is known of the foreground.
+    pub fn first(&self) -> f64 {
+        self.quota_beside(0.0)
+    }
+
+    /// The quota in CPUs after a period with these usages at its ends.
+    pub fn quota(&self, before: Usage, after: Usage) -> f64 {
+        let seconds = after.at.since(before.at).as_secs_f64();
+        if seconds <= 0.0 {
+            return self.first();
+        }
+        let all = after.all.since(before.all).as_secs_f64();
+        let background = after.background.since(before.background).as_secs_f64();
+        self.quota_beside((all - background).max(0.0) / seconds)
+    }
+
+    fn quota_beside(&self, foreground_cpus: f64) -> f64 {
+        (self.cpus * (1.0 - self.headroom) - foreground_cpus).clamp(self.floor, self.cpus)
+    }
+}
+
+/// Time that all CPUs spent on anything but idling, from the text of `/proc/stat`, in ticks.
+fn busy_ticks(stat: &str) -> Option<u64> {
+    let fields = stat.lines().next()?.strip_prefix("cpu ")?;
+    let fields: Vec<u64> = fields.split_whitespace().filter_map(|field| field.parse().ok()).collect();
+    // user nice system idle iowait irq softirq steal; guest times are within user and nice.
+    fields.get(..8).map(|all| all.iter().sum::<u64>() - all.iter().skip(3).take(2).sum::<u64>())
+}
+
+fn look(quota: &Quota, ticks_per_s: u64) -> Option<Usage> {
+    let at = clock::now();
+    let ticks = busy_ticks(&std::fs::read_to_string("/proc/stat").ok()?)?;
+    let all = Nanos(ticks.saturating_mul(1_000_000_000) / ticks_per_s.max(1));
+    Some(Usage { at, all, background: quota.used() })
+}
+
+/// The controller of one group; ends when dropped.
+#[derive(Debug)]
+pub struct Controller {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Controller {
+    /// Sets the first quota and begins to adapt it.
+    pub fn start(quota: Quota, policy: Policy) -> Result<Self, Error> {
+        quota.set(policy.first())?;
+        let ticks = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK);
+        let ticks_per_s = ticks.ok().flatten().and_then(|ticks| u64::try_from(ticks).ok()).unwrap_or(100);
+        let (stop, stopped) = channel();
+        let thread = thread::spawn(move || {
+            let mut before = look(&quota, ticks_per_s);
+            let period = Duration::from_nanos(policy.period.as_nanos());
+            while stopped.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
+                let after = look(&quota, ticks_per_s);
+                if let Some((before, after)) = before.zip(after)
+                    && let Err(error) = quota.set(policy.quota(before, after))
+                {
+                    eprintln!("lull bench: {error}");
+                    return;
+                }
+                before = after;
+            }
+        });
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic in it was printed; the group is removed all the same.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

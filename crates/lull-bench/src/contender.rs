@@ -3,6 +3,7 @@
 //! | name | command |
 //! |---|---|
 //! | `alone` | the foreground with no background: the reference for latency and foreground throughput |
+//! | `again` | `alone` a second time in the round: how far its ratios are from 1 is the noise |
 //! | `solo` | the background with no foreground: the reference for background work |
 //! | `none` | the background without any control |
 //! | `nice+ionice` | `nice -n 19 ionice -c 3 CMD` |
@@ -15,7 +16,7 @@
 //! | `cpulimit` | `cpulimit -q -f -m -l 50N -- CMD` for N CPUs: half of every CPU |
 //! | `lull` | `lull run -- CMD`; `lull FLAGS` for each further set of flags |
 //!
-//! `bfq` and those with `ionice` belong to the experiments on disks; `nice`, `sched-idle`, `cpu.idle`, `headroom` and
+//! `bfq` and those with `ionice` belong to the experiments on disks; `again`, `nice`, `sched-idle`, `cpu.idle`, `headroom` and
 //! `cpulimit` to those on the CPU.
 
 use std::ffi::OsString;
@@ -35,6 +36,8 @@ use group::{CpuGroup, Use};
 pub enum Contender {
     /// No background.
     Alone,
+    /// No background, once more.
+    Again,
     /// No foreground.
     Solo,
     /// No control.
@@ -79,8 +82,9 @@ static DISK: [Contender; 7] = [
 ];
 
 /// Those of the experiments on the CPU.
-static CPU: [Contender; 9] = [
+static CPU: [Contender; 10] = [
     Contender::Alone,
+    Contender::Again,
     Contender::Solo,
     Contender::Unmanaged,
     Contender::Nice,
@@ -100,14 +104,12 @@ fn parse(text: &str, known: &[Contender]) -> Result<Contender, UnknownContender>
 
 /// Where a name stands in tables: references first, lull and its variants last.
 pub fn rank(name: &str) -> usize {
-    let others =
-        || DISK.iter().chain(CPU.iter()).filter(|contender| !matches!(contender, Contender::Lull(_)));
-    let last = others().count();
-    others().position(|contender| contender.name() == name).unwrap_or(if name == "lull" {
-        last
-    } else {
-        last + 1
-    })
+    const REFERENCES: [Contender; 3] = [Contender::Alone, Contender::Again, Contender::Solo];
+    let is_lull = |contender: &&Contender| matches!(contender, Contender::Lull(_));
+    let known = REFERENCES.iter().chain(&DISK).chain(&CPU).filter(|contender| !is_lull(contender));
+    let last = known.clone().count();
+    let place = known.clone().position(|contender| contender.name() == name);
+    place.unwrap_or(if name == "lull" { last } else { last + 1 })
 }
 
 impl Contender {
@@ -125,6 +127,7 @@ impl Contender {
     pub fn name(&self) -> String {
         match self {
             Self::Alone => "alone".to_owned(),
+            Self::Again => "again".to_owned(),
             Self::Solo => "solo".to_owned(),
             Self::Unmanaged => "none".to_owned(),
             Self::NiceIonice => "nice+ionice".to_owned(),
@@ -147,7 +150,7 @@ impl Contender {
 
     /// Whether the background runs.
     pub fn has_background(&self) -> bool {
-        *self != Self::Alone
+        !matches!(self, Self::Alone | Self::Again)
     }
 
     /// The disk scheduler that it needs.
@@ -173,7 +176,9 @@ impl Contender {
     /// ([`CpuGroup::wrap`]).
     pub fn wrap(&self, job: Vec<OsString>, program: &Program) -> Vec<OsString> {
         let mut argv: Vec<OsString> = match self {
-            Self::Alone | Self::Solo | Self::Unmanaged | Self::CpuIdle | Self::Headroom => Vec::new(),
+            Self::Alone | Self::Again | Self::Solo | Self::Unmanaged | Self::CpuIdle | Self::Headroom => {
+                Vec::new()
+            }
             Self::NiceIonice | Self::Bfq => words(&["nice", "-n", "19", "ionice", "-c", "3"]),
             Self::Idle => words(&["chrt", "-i", "0", "ionice", "-c", "3"]),
             Self::Nice => words(&["nice", "-n", "19"]),
@@ -219,7 +224,7 @@ impl Contender {
     /// One line for reports: the name and the command.
     pub fn about(&self, program: &Program) -> String {
         let command = match self {
-            Self::Alone => "no background".to_owned(),
+            Self::Alone | Self::Again => "no background".to_owned(),
             Self::Solo => "no foreground".to_owned(),
             Self::CpuIdle => "CMD in a control group with cpu.idle = 1".to_owned(),
             Self::Headroom => "CMD in a control group whose quota is adapted".to_owned(),

@@ -13,6 +13,7 @@
 //! | [`args`] | what can be asked |
 //! | [`disk`] | cases with a foreground |
 //! | [`quiet`] | cases without one |
+//! | [`cpu`] | `lull bench cpu`: cases whose resource is the CPU |
 //! | [`ledger`] | the log and the records of a measurement |
 //! | [`trial`] | one run |
 //! | [`host`] | facts of the machine |
@@ -31,6 +32,7 @@ use crate::units::Bytes;
 use crate::{Error, report, stop};
 
 pub mod args;
+pub mod cpu;
 pub mod disk;
 pub mod host;
 pub mod ledger;

@@ -77,11 +77,14 @@ pub fn one_line(run: &Run) -> String {
         let latency = foreground.latency.unwrap_or_default();
         let [p50, p99] = [latency.p50_ns, latency.p99_ns].map(Nanos);
         let rate = foreground.requests as f64 / foreground.seconds.max(1e-9);
-        parts.push(format!("foreground {rate:.0}/s, median {p50}, p99 {p99}"));
+        let mean = Nanos(latency.mean_ns);
+        parts.push(format!("foreground {rate:.0}/s, mean {mean}, median {p50}, p99 {p99}"));
     }
     if let Some(background) = &run.background {
         parts.push(match background.wall_s {
             Some(wall) => format!("{wall:.3} s"),
+            // Integer work has no bytes: a million iterations count as a megabyte does.
+            None if run.case == "integer" => format!("background {:.1} M/s", mb_per_s(background.rate())),
             None => format!("background {:.1} MB/s", mb_per_s(background.rate())),
         });
     }

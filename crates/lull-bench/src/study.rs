@@ -8,6 +8,7 @@
 //!
 //! A contender is *dominated* in a case when another one gives the foreground at least as much, at no higher p99, and
 //! gets more background work done, each by more than [`NOISE`], or is better for the foreground by as much for the same work.
+//! Where the resource is the CPU ([`cpu`]), the foreground is judged by its mean latency, not by its throughput.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ use crate::contender::rank;
 use crate::record::{Host, Record, Run, Unmet};
 use crate::stats::{Summary, ratio};
 
+pub mod cpu;
 pub mod targets;
 
 /// Differences of medians below this share are not told apart.
@@ -81,6 +83,9 @@ pub struct Row {
     pub cpu_s: Option<Summary>,
     /// Largest resident set of one of the background's processes, or of its control, in bytes.
     pub peak_bytes: Option<Summary>,
+    /// Further figures, where the resource is the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<cpu::CpuFigures>,
     /// Contenders that dominate this one.
     pub dominated_by: Vec<String>,
 }
@@ -128,9 +133,11 @@ impl CaseStudy {
         let mut rows: Vec<Row> = names.iter().map(|name| row(name, runs, &rounds)).collect();
         for index in 0..rows.len() {
             let dominated_by = match rows.get(index) {
-                Some(row) => {
-                    rows.iter().filter(|other| dominates(other, row)).map(|r| r.contender.clone()).collect()
-                }
+                Some(row) => rows
+                    .iter()
+                    .filter(|other| dominates(case, other, row))
+                    .map(|r| r.contender.clone())
+                    .collect(),
                 None => Vec::new(),
             };
             if let Some(row) = rows.get_mut(index) {
@@ -172,6 +179,7 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
         wall_s: plain(&wall_s),
         cpu_s: plain(&|run| run.background.as_ref()?.cpu_s),
         peak_bytes: plain(&|run| Some(run.background.as_ref()?.peak_bytes as f64)),
+        cpu: cpu::is_cpu(rounds).then(|| cpu::figures(name, rounds)),
         dominated_by: Vec::new(),
     }
 }
@@ -218,8 +226,13 @@ fn idle_used(round: &Round<'_>, name: &str) -> Option<f64> {
 }
 
 /// Whether `other` is at least as good as `row` in all three figures and clearly better in one.
-fn dominates(other: &Row, row: &Row) -> bool {
-    let figures = |row: &Row| Some((row.foreground?.median, row.p99?.median, row.background?.median));
+fn dominates(case: &str, other: &Row, row: &Row) -> bool {
+    let speed = |row: &Row| match &row.cpu {
+        Some(cpu) => ratio(1.0, cpu.mean?.median),
+        None => Some(row.foreground?.median),
+    };
+    let (_, tail) = cpu::tail(case);
+    let figures = |row: &Row| Some((speed(row)?, tail(row)?.median, row.background?.median));
     let (Some(theirs), Some(ours)) = (figures(other), figures(row)) else { return false };
     let no_worse = theirs.0 >= ours.0 - NOISE / 4.0
         && theirs.1 <= ours.1 * (1.0 + NOISE / 2.0)

@@ -44,6 +44,8 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Bench {
     /// Disk: foreground latency and background work under each contender, interleaved.
     Disk(Box<lull_bench::DiskArgs>),
+    /// CPU: foreground latency and background work under each contender, interleaved.
+    Cpu(Box<lull_bench::CpuArgs>),
     /// Make the tables and pictures of an earlier run again.
     Report(lull_bench::ReportArgs),
 }

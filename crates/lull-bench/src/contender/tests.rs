@@ -20,9 +20,9 @@ fn words_of(text: &str) -> Vec<String> {
 
 #[test]
 fn tables_have_references_first_and_further_flags_last() {
-    let mut names = ["lull --depth 1", "lull", "bfq", "sched-idle", "alone", "solo"];
+    let mut names = ["lull --depth 1", "lull", "bfq", "sched-idle", "alone", "solo", "again"];
     names.sort_by_key(|name| rank(name));
-    assert_eq!(names, ["alone", "solo", "bfq", "sched-idle", "lull", "lull --depth 1"]);
+    assert_eq!(names, ["alone", "again", "solo", "bfq", "sched-idle", "lull", "lull --depth 1"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::Error;
 use crate::stats::Summary;
+use crate::study::cpu::tail;
 use crate::study::{CaseStudy, Row, Study};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -24,12 +25,16 @@ const FAINT: RGBColor = RGBColor(225, 225, 225);
 /// The colour of a contender.
 fn color(contender: &str) -> RGBColor {
     match contender {
-        "alone" => RGBColor(140, 140, 140),
+        "alone" | "again" => RGBColor(140, 140, 140),
         "solo" => RGBColor(180, 180, 180),
         "none" => RGBColor(200, 60, 50),
         "nice+ionice" => RGBColor(225, 140, 40),
         "bfq" => RGBColor(90, 110, 190),
-        "idle" => RGBColor(150, 100, 170),
+        "idle" | "sched-idle" => RGBColor(150, 100, 170),
+        "nice" => RGBColor(225, 140, 40),
+        "cpu.idle" => RGBColor(90, 110, 190),
+        "headroom" => RGBColor(120, 85, 60),
+        "cpulimit" => RGBColor(200, 110, 160),
         "lull" => RGBColor(30, 140, 90),
         _ => RGBColor(110, 190, 150),
     }
@@ -127,15 +132,13 @@ fn rounded(value: f64) -> i32 {
     value.round() as i32
 }
 
-/// One case: background work against p99 on the left, p99 and background as bars on the right.
+/// One case: background work against the tail of the latency on the left, both as bars on the right.
 pub fn case(path: &Path, case: &CaseStudy) -> Result<(), Error> {
+    let (name, tail) = tail(&case.case);
     let panels = [
-        Panel::of(
-            "foreground p99 / alone (shorter is better)",
-            &case.rows,
-            |row| row.p99,
-            |v| format!("{v:.2}×"),
-        ),
+        Panel::of(&format!("foreground {name} / alone (shorter is better)"), &case.rows, tail, |v| {
+            format!("{v:.2}×")
+        }),
         Panel::of(
             "background / solo (longer is better)",
             &case.rows,
@@ -148,7 +151,7 @@ pub fn case(path: &Path, case: &CaseStudy) -> Result<(), Error> {
     draw(path, (1240, height.max(480)), |area| {
         let area = area.titled(&case.case, font(18))?;
         let (left, right) = area.split_horizontally(700);
-        paint_frontier(&left, &case.rows)?;
+        paint_frontier(&left, &case.rows, (name, tail))?;
         for (place, panel) in right.split_evenly((panels.len(), 1)).iter().zip(&panels) {
             paint_bars(place, panel)?;
         }
@@ -156,9 +159,9 @@ pub fn case(path: &Path, case: &CaseStudy) -> Result<(), Error> {
     })
 }
 
-fn paint_frontier(area: &Area<'_>, rows: &[Row]) -> Drawn {
+fn paint_frontier(area: &Area<'_>, rows: &[Row], (name, tail): (&str, Figure)) -> Drawn {
     let points: Vec<(&Row, Summary, Summary)> =
-        rows.iter().filter_map(|row| Some((row, row.p99?, row.background?))).collect();
+        rows.iter().filter_map(|row| Some((row, tail(row)?, row.background?))).collect();
     let most = |values: &mut dyn Iterator<Item = f64>| values.fold(1.0, f64::max);
     let right = most(&mut points.iter().map(|(_, p99, _)| p99.max)) * 1.6;
     let left = points.iter().map(|(_, p99, _)| p99.min).fold(1.0, f64::min) * 0.85;
@@ -172,7 +175,7 @@ fn paint_frontier(area: &Area<'_>, rows: &[Row]) -> Drawn {
         .configure_mesh()
         .light_line_style(WHITE)
         .bold_line_style(FAINT)
-        .x_desc("foreground p99 / alone")
+        .x_desc(format!("foreground {name} / alone"))
         .y_desc("background / solo")
         .x_label_formatter(&|value| format!("{value:.2}"))
         .y_label_formatter(&|value| format!("{value:.2}"))

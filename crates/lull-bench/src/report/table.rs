@@ -13,6 +13,17 @@
 //! | CPU s | processor time of job and control per run | control's own cost, by comparison with `none` |
 //! | dominated by | contenders that are better in one of foreground, p99, background and no worse in the others | empty is what counts |
 //!
+//! Cases whose resource is the CPU. Requests arrive whether or not earlier ones are done, so latency alone tells.
+//!
+//! | column | meaning |
+//! |---|---|
+//! | mean, p99.9 | the mean and the 99.9th percentile of the latency over those of `alone` |
+//! | service | time from the start to the end of a request's work over that of `alone`: without the wait before it |
+//! | bg/idle | background work over that of `sched-idle` in the same round: what was held back |
+//! | M/s | the background's speed: megabytes, or millions of iterations, per second |
+//! | own CPU | processor time of the control itself, in percent of one CPU, for contenders whose processes the harness can tell from the job's |
+//! | told | the mean that the contender itself reported, and in how many rounds the measured one was inside its 95% interval |
+//!
 //! Cases without a foreground: *speed* is the wall-clock time of `none` over that of the contender in the same round
 //! (0.95: 5% slower), *wall* the time itself.
 
@@ -92,19 +103,27 @@ fn target_line(target: &Target) -> String {
 /// A column: its heading and what stands in a row.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 20] = [
     ("contender", |row| Some(row.contender.clone())),
     ("runs", |row| Some(runs(row))),
-    ("foreground", |row| ranged(row.foreground)),
-    ("p50", |row| ranged(row.p50)),
+    ("foreground", |row| ranged(row.foreground.filter(|_| row.cpu.is_none()))),
+    ("mean", |row| ranged(row.cpu.as_ref()?.mean)),
+    ("p50", |row| ranged(row.p50.filter(|_| row.cpu.is_none()))),
     ("p99", |row| ranged(row.p99)),
-    ("p99 abs.", |row| row.p99_ns.map(|summary| Nanos(whole(summary.median)).to_string())),
+    ("p99.9", |row| ranged(row.cpu.as_ref()?.p999)),
+    ("service", |row| ranged(row.cpu.as_ref()?.service)),
+    ("mean abs.", |row| duration(row.cpu.as_ref()?.mean_ns)),
+    ("p99 abs.", |row| duration(row.p99_ns)),
     ("background", |row| ranged(row.background)),
-    ("MB/s", |row| row.bytes_per_s.map(|summary| rate(mb_per_s(summary.median)))),
+    ("bg/idle", |row| ranged(row.cpu.as_ref()?.over_sched_idle)),
+    ("MB/s", |row| speed(row.bytes_per_s.filter(|_| row.cpu.is_none()))),
+    ("M/s", |row| speed(row.cpu.as_ref()?.work_per_s)),
     ("idle used", |row| ranged(row.idle_used)),
     ("speed", |row| ranged(row.speed)),
     ("wall", |row| row.wall_s.map(|summary| Nanos(whole(summary.median * 1e9)).to_string())),
-    ("CPU s", |row| row.cpu_s.map(|summary| format!("{:.2}", summary.median))),
+    ("CPU s", |row| row.cpu_s.filter(|_| row.cpu.is_none()).map(|summary| format!("{:.2}", summary.median))),
+    ("own CPU", |row| row.cpu.as_ref()?.control_cpus.map(|cpus| format!("{:.2}%", cpus.median * 100.0))),
+    ("told", told),
 ];
 
 fn runs(row: &Row) -> String {
@@ -114,6 +133,20 @@ fn runs(row: &Row) -> String {
 /// Three digits where they matter: a slow disk moves fractions of a megabyte.
 fn rate(value: f64) -> String {
     if value < 10.0 { format!("{value:.3}") } else { format!("{value:.0}") }
+}
+
+fn speed(per_s: Option<Summary>) -> Option<String> {
+    per_s.map(|summary| rate(mb_per_s(summary.median)))
+}
+
+fn duration(ns: Option<Summary>) -> Option<String> {
+    ns.map(|summary| Nanos(whole(summary.median)).to_string())
+}
+
+fn told(row: &Row) -> Option<String> {
+    let cpu = row.cpu.as_ref()?;
+    let (reported, coverage) = (cpu.reported?, cpu.coverage?);
+    Some(format!("{:.3}, {}/{}", reported.median, coverage.inside, coverage.rounds))
 }
 
 fn ranged(summary: Option<Summary>) -> Option<String> {

@@ -8,12 +8,16 @@
 //! | `quiet-start` | – | – | at most 50 ms more than without; at most 20 MiB |
 //! | `quiet-cached` | – | – | at most 5 µs more per call than without |
 //! | other `quiet-…` | – | – | ≥ 95% of the speed without |
+//!
+//! Cases of the CPU: the module `cpu`.
 
 use serde::{Deserialize, Serialize};
 
 use super::Row;
 use crate::experiment::quiet::CALLS;
 use crate::units::Bytes;
+
+mod cpu;
 
 /// One aim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,6 +82,6 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
             vec![Target::new("cost per gated call in us", 5.0, true, per_call)]
         }
         _ if case.starts_with("quiet-") => vec![at_least("speed / without", 0.95, lull.speed)],
-        _ => Vec::new(),
+        _ => cpu::judge(case, lull),
     }
 }

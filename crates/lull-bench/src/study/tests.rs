@@ -141,7 +141,7 @@ proptest! {
         }).collect();
         for a in &rows {
             for b in &rows {
-                prop_assert!(!(dominates(a, b) && dominates(b, a)));
+                prop_assert!(!(dominates("parallel", a, b) && dominates("parallel", b, a)));
             }
         }
     }

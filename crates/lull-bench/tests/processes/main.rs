@@ -1,7 +1,7 @@
-//! Whole processes: loads that are stopped, the slow disk through `kill -9`, a small measurement.
+//! Whole processes: loads that are stopped, the slow disk through `kill -9`, small measurements.
 //!
 //! The test program is its own load generator: with a subcommand as first argument it behaves like `lull load …` or
-//! `lull bench disk …`, else it runs the tests. Tests that need root or a device say `SKIPPED` and why.
+//! `lull bench disk …`, `lull bench cpu …`, else it runs the tests. Tests that need root or a device say `SKIPPED` and why.
 
 use std::error::Error;
 use std::fs;
@@ -18,7 +18,7 @@ use lull_bench::process::{Options, Proc, Program, lines};
 use lull_bench::record::{self, Record};
 use lull_bench::slowdisk::{self, SlowDisk};
 use lull_bench::units::Bytes;
-use lull_bench::{DiskArgs, LoadCommand, run_disk, run_load};
+use lull_bench::{CpuArgs, DiskArgs, LoadCommand, run_cpu, run_disk, run_load};
 use nix::sys::signal::{Signal, kill};
 
 mod cpu;
@@ -31,6 +31,7 @@ enum Command {
     #[command(subcommand)]
     Load(LoadCommand),
     Disk(Box<DiskArgs>),
+    Cpu(Box<CpuArgs>),
 }
 
 fn program() -> Result<Program, Box<dyn Error>> {
@@ -39,12 +40,13 @@ fn program() -> Result<Program, Box<dyn Error>> {
 
 fn main() -> ExitCode {
     let first = std::env::args().nth(1).unwrap_or_default();
-    if !["load", "disk"].contains(&first.as_str()) {
+    if !["load", "disk", "cpu"].contains(&first.as_str()) {
         return libtest_mimic::run(&Arguments::from_args(), trials()).exit_code();
     }
     let result = match Command::parse() {
         Command::Load(command) => run_load(command).map_err(Into::into),
         Command::Disk(args) => program().and_then(|program| run_disk(&args, &program).map_err(Into::into)),
+        Command::Cpu(args) => program().and_then(|program| run_cpu(&args, &program).map_err(Into::into)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,12 +58,15 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    let tests: [Test; 9] = [
+    let tests: [Test; 12] = [
         ("a_stopped_load_still_reports", a_stopped_load_still_reports),
         ("every_load_prints_one_json_line", every_load_prints_one_json_line),
         ("a_small_measurement_leaves_records_and_reports", a_small_measurement),
         ("every_foreground_load_of_the_cpu_prints_one_json_line", cpu::every_cpu_foreground_reports),
         ("hogs_on_a_leash_end_with_their_owner", cpu::leashed_hogs_end),
+        ("a_small_cpu_measurement_leaves_records_and_reports", cpu::a_small_cpu_measurement),
+        ("root_contenders_in_groups_are_measured_and_leave_no_group", cpu::contenders_in_groups),
+        ("root_an_interrupted_cpu_measurement_leaves_nothing", cpu::an_interrupted_cpu_measurement),
         ("the_slow_disk_serves_and_goes", the_slow_disk_serves_and_goes),
         ("a_killed_slow_disk_daemon_leaves_nothing", a_killed_daemon_leaves_nothing),
         ("a_killed_slow_disk_harness_leaves_nothing", a_killed_harness_leaves_nothing),

@@ -1,0 +1,261 @@
+//! `lull bench cpu`: what background computation costs the foreground, and what it gets done.
+//!
+//! ```text
+//!  once, nothing else running:  calibrate: so many random reads take 0.8 ms
+//!  case ──▶ round 1: lull  alone  sched-idle  headroom  none …     shuffled anew in every round, from the seed
+//!           round 2: …                                             the same arrivals for every contender of a round
+//! ```
+//! Requests are a fixed number of reads, found once, so that every contender's foreground has the same work; their
+//! arrivals are fixed by the round's seed, so that every contender of a round meets the same bursts. The warm-up is the
+//! same for all and longer than the slowest controller's period. For lull, the summary that it writes is kept, so that the
+//! slowdown that it reports can be held against the one measured here.
+
+use std::path::Path;
+
+use lull_core::Nanos;
+use tempfile::TempPath;
+
+use super::ledger::{Ledger, Plan};
+use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
+use super::{SETTLE, host};
+use crate::contender::Contender;
+use crate::contender::group::{self, CpuGroup};
+use crate::contender::headroom::{Controller, Policy};
+use crate::error::Context;
+use crate::load::LoadLine;
+use crate::process::{Options, Proc, Program, lines, shown};
+use crate::record::{Reported, Run, reported_cpu_slowdown};
+use crate::report::{self, ReportArgs};
+use crate::units::whole;
+use crate::{Error, stop};
+
+pub mod args;
+pub mod case;
+
+pub use args::{CpuArgs, CpuCase};
+
+use case::Case;
+
+/// CPUs that the headroom controller always leaves to the background.
+const FLOOR_CPUS: f64 = 0.05;
+
+/// `lull bench cpu`: measures, then writes and prints the report.
+pub fn run_cpu(args: &CpuArgs, program: &Program) -> Result<(), Error> {
+    stop::install()?;
+    group::sweep();
+    let program = &match &args.lull {
+        Some(exe) => program.clone().with_runner(exe.clone()),
+        None => program.clone(),
+    };
+    let ledger = Ledger::open(&args.out, host::look(Path::new("."), program, args.seed))?;
+    let measured = calibrate(args, program).and_then(|reads| {
+        let mut bench = Bench { args, program, ledger, reads };
+        args.cases.iter().try_for_each(|group| bench.case(&Case::of(*group, args, reads)))
+    });
+    // What was measured before an interruption is reported too.
+    let reported = if args.json {
+        report::write(&args.out, &mut std::io::sink())
+            .and_then(|()| report::run_report(&ReportArgs { dir: args.out.clone(), json: true }))
+    } else {
+        report::write(&args.out, &mut std::io::stdout().lock())
+    };
+    measured.and(reported)
+}
+
+/// How many random reads a request makes, found while nothing else runs.
+fn calibrate(args: &CpuArgs, program: &Program) -> Result<u64, Error> {
+    if let Some(reads) = args.reads {
+        return Ok(reads);
+    }
+    let argv = program.load_argv(case::calibration(args));
+    let (mut process, stdout) = Proc::spawn(&argv, Options::default())?;
+    let last = lines(stdout).iter().last().unwrap_or_default();
+    let exit = process.wait()?;
+    match serde_json::from_str(&last) {
+        Ok(LoadLine::Calibration { reads }) if exit.status.success() => {
+            eprintln!("calibrated: {reads} random reads over {} take {}", args.buffer, args.service);
+            Ok(reads)
+        }
+        _ => Err(process.failed(&format!("the calibration ended with {}", exit.status))),
+    }
+}
+
+struct Bench<'a> {
+    args: &'a CpuArgs,
+    program: &'a Program,
+    ledger: Ledger,
+    reads: u64,
+}
+
+impl Bench<'_> {
+    fn case(&mut self, case: &Case) -> Result<(), Error> {
+        let mut contenders = Vec::new();
+        for contender in self.args.contenders() {
+            stop::check()?;
+            match contender.obstacle(None, self.program) {
+                None => contenders.push(contender),
+                Some(detail) => self.ledger.unmet(&case.name, Some(&contender), detail)?,
+            }
+        }
+        let (slack, note) = self.promise(case);
+        let window = Window { warmup: seconds(self.args.warmup), length: seconds(self.args.seconds) };
+        let run_s = (self.args.warmup + self.args.seconds + 0.8)
+            * contenders.len() as f64
+            * f64::from(self.args.rounds);
+        eprintln!(
+            "{}: {} contenders, {} rounds of {} reads per request, about {run_s:.0} s",
+            case.name,
+            contenders.len(),
+            self.args.rounds,
+            self.reads
+        );
+        let plan = Plan { contenders, seed: self.args.seed, rounds: self.args.rounds };
+        let (args, program) = (self.args, self.program);
+        self.ledger.rounds(&case.name, &plan, &mut |contender, round| {
+            let contender = with_args(contender, args, &slack);
+            let mut run = one(args, program, case, &contender, round, window)?;
+            if contender.is_lull() {
+                run.notes.extend(note.clone());
+            }
+            Ok(run)
+        })
+    }
+
+    /// The flags by which lull is told how much it may cost in this case, and what to say if it does not know them.
+    fn promise(&self, case: &Case) -> (Vec<String>, Option<String>) {
+        let wanted = case.max_slowdown.or(self.args.max_slowdown.as_deref());
+        let Some(wanted) = wanted else { return (Vec::new(), None) };
+        let flags = ["--max-slowdown", wanted].map(str::to_owned).to_vec();
+        let refused = Contender::Lull(flags.clone()).obstacle(None, self.program);
+        match (refused, case.max_slowdown) {
+            // What the case is about cannot be asked for; what it does without is worth knowing.
+            (Some(_), Some(_)) => (Vec::new(), Some(format!("this lull knows no --max-slowdown {wanted}"))),
+            _ => (flags, None),
+        }
+    }
+}
+
+/// A contender with the flags that the command line and the case add to lull. Its name in the records stays.
+#[derive(Clone, Debug)]
+struct Equipped<'a> {
+    contender: &'a Contender,
+    flags: Vec<String>,
+}
+
+fn with_args<'a>(contender: &'a Contender, args: &CpuArgs, slack: &[String]) -> Equipped<'a> {
+    let mut flags: Vec<String> = Vec::new();
+    if let Contender::Lull(own) = contender {
+        flags.extend(args.lull_args.split_whitespace().map(str::to_owned));
+        flags.extend(slack.iter().cloned());
+        flags.extend(own.iter().cloned());
+    }
+    Equipped { contender, flags }
+}
+
+impl Equipped<'_> {
+    const fn is_lull(&self) -> bool {
+        matches!(self.contender, Contender::Lull(_))
+    }
+
+    /// The contender that is started: lull tells its summary to a file.
+    fn started(&self, summary: &Path) -> Contender {
+        if !self.is_lull() {
+            return self.contender.clone();
+        }
+        let file = summary.to_string_lossy().into_owned();
+        let mut flags = ["-q".to_owned(), "--json".to_owned(), "--summary".to_owned(), file].to_vec();
+        flags.extend(self.flags.iter().cloned());
+        Contender::Lull(flags)
+    }
+}
+
+/// One contender's run.
+fn one(
+    args: &CpuArgs,
+    program: &Program,
+    case: &Case,
+    equipped: &Equipped<'_>,
+    round: u32,
+    window: Window,
+) -> Result<Run, Error> {
+    let contender = equipped.contender;
+    // Dropped after everything that runs in it.
+    let group = group_of(contender, args)?;
+    let summary = summary_file(&args.out)?;
+    let (mut command, mut job, mut keep) = (None, None, None);
+    if contender.has_background() {
+        let (file, progress) = ProgressFile::create()?;
+        let hogs = program.load_argv(case.hogs.args(file.path()));
+        let mut argv = equipped.started(&summary).wrap(hogs, program);
+        if let Some(group) = &group {
+            argv = group.wrap(argv);
+        }
+        command = Some(shown(&argv));
+        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: true });
+        keep = Some(file);
+    }
+    let foreground = case.foreground.in_round(args.seed, round);
+    let foreground = contender.has_foreground().then_some(&foreground as &dyn Foreground);
+    std::thread::sleep(SETTLE);
+    let outcome = trial::run(foreground, job, window, program, &mut |_| ())?;
+    drop(keep);
+    let mut notes = outcome.notes;
+    if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
+        notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
+    }
+    let reported = if equipped.is_lull() { reported(&summary, &mut notes) } else { None };
+    Ok(Run {
+        case: case.name.clone(),
+        contender: contender.name(),
+        command,
+        foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
+        foreground: outcome.foreground,
+        background: outcome.background,
+        reported,
+        counted: true,
+        notes,
+        ..Run::default()
+    })
+}
+
+/// The contender's control group, with its controller at work.
+fn group_of(contender: &Contender, args: &CpuArgs) -> Result<Option<CpuGroup>, Error> {
+    let mut group = contender.group()?;
+    if let Some(group) = &mut group
+        && let Some(quota) = group.quota().cloned()
+    {
+        let policy = Policy {
+            cpus: std::thread::available_parallelism().map_or(1.0, |cpus| cpus.get() as f64),
+            headroom: args.headroom as f64 / 100.0,
+            floor: FLOOR_CPUS,
+            period: args.headroom_period,
+        };
+        group.control(Controller::start(quota, policy)?);
+    }
+    Ok(group)
+}
+
+/// A file for lull's summary in the output directory; removed when dropped.
+fn summary_file(directory: &Path) -> Result<TempPath, Error> {
+    let file = tempfile::Builder::new().prefix("summary-").suffix(".json").tempfile_in(directory);
+    Ok(file.at("create a summary file in", directory)?.into_temp_path())
+}
+
+/// What lull's summary says of the CPU; a summary that is missing or cannot be read is noted.
+fn reported(summary: &Path, notes: &mut Vec<String>) -> Option<Reported> {
+    let text = std::fs::read_to_string(summary).unwrap_or_default();
+    match serde_json::from_str(&text) {
+        Ok(value) => reported_cpu_slowdown(&value),
+        Err(error) => {
+            notes.push(format!("lull left no summary that can be read: {error}"));
+            None
+        }
+    }
+}
+
+fn seconds(value: f64) -> Nanos {
+    Nanos(whole(value * 1e9))
+}
+
+#[cfg(test)]
+mod tests;

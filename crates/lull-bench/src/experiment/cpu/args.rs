@@ -1,0 +1,123 @@
+//! What `lull bench cpu` can be asked.
+
+use std::path::PathBuf;
+
+use lull_core::Nanos;
+
+use crate::contender::Contender;
+use crate::experiment::args::with_references;
+use crate::load::think::Spread;
+use crate::units::Bytes;
+
+/// The cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum CpuCase {
+    /// Open-loop request server at half of one CPU beside memory-streaming hogs.
+    #[value(name = "serve-50")]
+    Serve50,
+    /// The same, while lull may cost 20%.
+    #[value(name = "serve-50-at-20")]
+    Serve50At20,
+    /// The server at a tenth of one CPU.
+    #[value(name = "serve-10")]
+    Serve10,
+    /// The server at four fifths of one CPU.
+    #[value(name = "serve-80")]
+    Serve80,
+    /// Wake-up latency beside twice as many memory-streaming hogs.
+    Wakeup,
+    /// The server at half of one CPU beside hogs that compute in registers.
+    Integer,
+    /// A foreground that never sleeps, beside memory-streaming hogs.
+    Spin,
+}
+
+/// Arguments of `lull bench cpu`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CpuArgs {
+    /// Directory for records, tables and pictures.
+    #[arg(long, value_name = "DIR", default_value = "lull-bench-results")]
+    pub out: PathBuf,
+    /// Print the figures as JSON instead of tables.
+    #[arg(long)]
+    pub json: bool,
+    /// Cases to measure.
+    #[arg(long, value_name = "CASE", value_enum, value_delimiter = ',',
+          default_values = ["serve-50", "serve-50-at-20", "serve-10", "serve-80", "wakeup", "integer"])]
+    pub cases: Vec<CpuCase>,
+    /// Contenders to compare; alone and solo are always there, as references.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_cpu,
+          default_values = ["again", "none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "lull"])]
+    pub contenders: Vec<Contender>,
+    /// Flags of `lull run` for every lull contender, e.g. "--interval 100us".
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        default_value = "",
+        allow_hyphen_values = true,
+        hide_default_value = true
+    )]
+    pub lull_args: String,
+    /// A further lull contender with these flags of `lull run`; may be repeated.
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub lull_flags: Vec<String>,
+    /// What lull may cost the foreground, for all cases that do not say it themselves [default: lull's own].
+    #[arg(long, value_name = "PERCENT")]
+    pub max_slowdown: Option<String>,
+    /// Another lull program whose `run` is measured instead of this one's.
+    #[arg(long, value_name = "FILE")]
+    pub lull: Option<PathBuf>,
+    /// Rounds; each runs every contender once.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Counted seconds per run.
+    #[arg(long, value_name = "SECONDS", default_value_t = 8.0)]
+    pub seconds: f64,
+    /// Seconds before each run's counting begins, in which automatic control may settle.
+    #[arg(long, value_name = "SECONDS", default_value_t = 6.0)]
+    pub warmup: f64,
+    /// Hogs in the background; the wake-up case has twice as many.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=2048))]
+    pub hogs: u64,
+    /// Memory that each memory hog streams over.
+    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    pub hog_memory: Bytes,
+    /// Processor time of a request when nothing disturbs it.
+    #[arg(long, value_name = "TIME", default_value = "800us")]
+    pub service: Nanos,
+    /// Memory that the requests read.
+    #[arg(long, value_name = "SIZE", default_value = "16MiB")]
+    pub buffer: Bytes,
+    /// Random reads per request [default: as many as take the time of --service before the first run].
+    #[arg(long, value_name = "N")]
+    pub reads: Option<u64>,
+    /// How the gaps between requests vary; exponential gaps make Poisson arrivals.
+    #[arg(long, value_name = "SPREAD", value_enum, default_value_t = Spread::Exponential)]
+    pub spread: Spread,
+    /// Time between two wake-ups in the wake-up case.
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub wakeup_interval: Nanos,
+    /// Threads of the foreground that never sleeps.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub spinners: u64,
+    /// Share of all CPUs that the headroom controller leaves free, in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 20, value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub headroom: u64,
+    /// Time between two adaptations of the headroom controller; the warm-up should be longer.
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub headroom_period: Nanos,
+    /// Seed of the order of runs and of the arrivals.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl CpuArgs {
+    /// All contenders to run, the references first, each once.
+    pub fn contenders(&self) -> Vec<Contender> {
+        let extra = self
+            .lull_flags
+            .iter()
+            .map(|flags| Contender::Lull(flags.split_whitespace().map(str::to_owned).collect()));
+        with_references(self.contenders.iter().cloned().chain(extra))
+    }
+}

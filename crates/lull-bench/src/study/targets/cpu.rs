@@ -1,0 +1,37 @@
+//! The aims of the cases whose resource is the CPU.
+//!
+//! | case | mean / alone | tail / alone | background / `sched-idle` |
+//! |---|---|---|---|
+//! | `serve-50` | ≤ 1.04 | p99 ≤ 1.10 | ≥ 0.60 |
+//! | `serve-50-at-20` | ≤ 1.20 | – | ≥ 0.85 |
+//! | `serve-10` | ≤ 1.05 | p99 ≤ 1.15 | ≥ 0.80 |
+//! | `serve-80` | ≤ 1.05 | p99 ≤ 1.15 | ≥ 0.15 |
+//! | `wakeup` | – | p99.9 ≤ 1.20 | – |
+//! | `integer` | ≤ 1.04 | p99 ≤ 1.10 | ≥ 0.95 |
+//!
+//! In all of the request server: the true mean lies inside the reported 95% interval in at least 90% of the rounds.
+//! `spin` has no aim of its own: it shows whether a foreground that never sleeps starves the background or suffers.
+
+use super::Target;
+use crate::study::Row;
+
+/// The aims of `case` for the row of lull; none if it is no such case.
+pub(super) fn judge(case: &str, row: &Row) -> Vec<Target> {
+    let Some(cpu) = &row.cpu else { return Vec::new() };
+    let median = |summary: Option<crate::stats::Summary>| summary.map(|summary| summary.median);
+    let mean = |most| Target::new("mean / alone", most, true, median(cpu.mean));
+    let p99 = |most| Target::new("p99 / alone", most, true, median(row.p99));
+    let work = |least| Target::new("background / sched-idle", least, false, median(cpu.over_sched_idle));
+    let share = cpu.coverage.and_then(crate::study::cpu::Coverage::share);
+    let told =
+        || Target::new("rounds with the true slowdown inside the reported interval", 0.9, false, share);
+    match case {
+        "serve-50" => vec![mean(1.04), p99(1.10), work(0.60), told()],
+        "serve-50-at-20" => vec![mean(1.20), work(0.85), told()],
+        "serve-10" => vec![mean(1.05), p99(1.15), work(0.80), told()],
+        "serve-80" => vec![mean(1.05), p99(1.15), work(0.15), told()],
+        "integer" => vec![mean(1.04), p99(1.10), work(0.95), told()],
+        "wakeup" => vec![Target::new("p99.9 / alone", 1.2, true, median(cpu.p999))],
+        _ => Vec::new(),
+    }
+}

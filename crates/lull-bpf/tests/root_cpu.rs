@@ -258,15 +258,42 @@ fn root_own_processes_and_the_jobs_group_are_told_apart() {
     drop(spinner);
 }
 
+#[test]
+fn root_a_job_that_raises_its_priority_in_an_idle_group_stays_background() {
+    let spinner = Load::shell(&format!("read go; {SPIN}"));
+    let Some(sensor) = loaded(&only(spinner.pid())) else { return };
+    let cpus = sensor.cpus();
+    let mounts = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"];
+    let Some((group, _)) = Group::below(&mounts, spinner.pid()) else { return };
+    if std::fs::write(group.0.join("cpu.idle"), "1").is_err() {
+        eprintln!("SKIPPED: no cpu.idle here");
+        return;
+    }
+    // The group above the task's own is idle; the task itself is as eager as it can be.
+    // SAFETY: plain integers; the process is this test's own.
+    assert_eq!(unsafe { libc::setpriority(libc::PRIO_PROCESS, spinner.pid(), -20) }, 0);
+    spinner.0.stdin.as_ref().unwrap().write_all(b"go\n").unwrap();
+    wait_until("background is seen", || cpus.observation(now()).background.started >= 1);
+    let before = cpus.totals(now()).background_busy;
+    wait_until("its time is counted", || cpus.totals(now()).background_busy > before);
+    drop(spinner);
+}
+
 /// A control group of a test, removed with what is below it.
 struct Group(std::path::PathBuf);
 
 impl Group {
     /// A v2 group of which `pid` is in a child, and its id.
     fn of(pid: u32) -> Option<(Self, u64)> {
-        let mounts = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(std::path::Path::new);
-        let Some(mount) = mounts.into_iter().find(|mount| mount.join("cgroup.controllers").exists()) else {
-            eprintln!("SKIPPED in part: no cgroup v2");
+        let mounts = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"];
+        Self::below(&mounts.map(|mount| if is_v2(mount) { mount } else { "" }), pid)
+    }
+
+    /// A group, in the first of `mounts` that takes one, of which `pid` is in a child, and its id.
+    fn below(mounts: &[&str], pid: u32) -> Option<(Self, u64)> {
+        let takes = |mount: &&&str| std::path::Path::new(mount).join("cgroup.procs").exists();
+        let Some(mount) = mounts.iter().find(takes).map(std::path::Path::new) else {
+            eprintln!("SKIPPED in part: no control groups of the kind");
             return None;
         };
         let group = Self(mount.join(format!("lull-test-{}", std::process::id())));
@@ -276,6 +303,10 @@ impl Group {
         let id = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&group.0).unwrap());
         Some((group, id))
     }
+}
+
+fn is_v2(mount: &str) -> bool {
+    std::path::Path::new(mount).join("cgroup.controllers").exists()
 }
 
 impl Drop for Group {

@@ -115,6 +115,8 @@ pub struct Budget {
     earned: i128,
     spilled: i128,
     spent: Vec<i128>,
+    /// What each resource expects to lose steadily.
+    declared: Vec<Loss>,
     worked: Nanos,
     /// The largest debt there ever was.
     debt: i128,
@@ -130,6 +132,7 @@ impl Budget {
             earned: 0,
             spilled: 0,
             spent: Vec::new(),
+            declared: Vec::new(),
             worked: Nanos::ZERO,
             debt: 0,
             windows: Windows::new(setting.window),
@@ -163,9 +166,24 @@ impl Budget {
         nanos(-self.credit)
     }
 
-    /// How long the foreground can be at work while it loses `loss`, until nothing is available; `None` if for ever.
-    pub fn lasts(&self, loss: Loss) -> Option<Nanos> {
-        let drain = i128::from(loss.as_ppm()) - i128::from(self.setting.rate().as_ppm());
+    /// From now on the resource of `account` expects to lose `loss` steadily, so that the others leave it that.
+    pub fn declare(&mut self, account: Account, loss: Loss) {
+        if self.declared.len() <= account.0 {
+            self.declared.resize(account.0 + 1, Loss::ZERO);
+        }
+        self.declared[account.0] = loss;
+    }
+
+    /// What the resource of `account` can lose steadily, beside what the others have declared.
+    pub fn room(&self, account: Account) -> Loss {
+        Loss::ppm(self.setting.rate().as_ppm().saturating_sub(self.others(account)))
+    }
+
+    /// How long the foreground can be at work while it loses `loss` on the resource of `account` and what the others have
+    /// declared, until nothing is available; `None` if for ever.
+    pub fn lasts(&self, account: Account, loss: Loss) -> Option<Nanos> {
+        let loss = i128::from(loss.as_ppm()) + i128::from(self.others(account));
+        let drain = loss - i128::from(self.setting.rate().as_ppm());
         let credit = self.credit.max(0);
         (drain > 0).then(|| Nanos(u64::try_from(credit / drain).unwrap_or(u64::MAX)))
     }
@@ -221,6 +239,12 @@ impl Budget {
             return Ok(());
         };
         Err(Unbalanced { problem })
+    }
+
+    /// Parts per million that the other resources have declared.
+    fn others(&self, account: Account) -> u32 {
+        let others = self.declared.iter().enumerate().filter(|(index, _)| *index != account.0);
+        others.fold(0, |sum, (_, loss)| loss.as_ppm().saturating_add(sum))
     }
 
     fn cap(&self) -> i128 {

@@ -19,6 +19,7 @@
 //! | [`ahead`] | reading ahead for the job in pieces that fit the gaps |
 //! | [`hold`] | when to freeze the whole job, for what the request gate cannot see |
 //! | [`budget`] | the loss that was promised, as credits in a leaky bucket |
+//! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
 //! | [`trial`] | measured harm: randomised short holds, a confidence interval, a verdict |
 #![forbid(unsafe_code)]
 
@@ -28,6 +29,7 @@ pub mod control;
 pub mod derive;
 pub mod histogram;
 pub mod hold;
+pub mod lend;
 pub mod machine;
 mod random;
 pub mod resource;
@@ -46,6 +48,10 @@ pub use control::{
 pub use derive::derive_state;
 pub use histogram::Histogram;
 pub use hold::{Hold, HoldAction, HoldSetting, HoldState};
+pub use lend::{
+    Choices, CpuChoices, DiskChoices, HoldRule, Ladder, LendReading, LendSetting, LendStatus, Lender,
+    Lending, Rung,
+};
 pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
 };

@@ -1,4 +1,4 @@
-//! Coin tosses for policies that must decide at random, the same ones again from the same seed.
+//! Random numbers for policies that must decide at random, the same ones again from the same seed.
 //!
 //! A schedule that alternates regularly can fall in step with what it observes; one that is random cannot. The policy
 //! has no outside world to take randomness from, so the owner passes a seed, and a test replays a run exactly.
@@ -20,12 +20,21 @@ impl Random {
         Self(if z == 0 { 1 } else { z })
     }
 
-    /// Heads or tails.
-    pub(crate) const fn coin(&mut self) -> bool {
+    /// One of the numbers below `end`, each as likely but for one part in 2^32; 0 if there are none.
+    pub(crate) const fn below(&mut self, end: u32) -> u32 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 63 == 1
+        let high = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
+        ((high * end as u64) >> 32) as u32
+    }
+
+    /// Puts `items` in random order (Fisher & Yates).
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let end = u32::try_from(last + 1).unwrap_or(u32::MAX);
+            items.swap(last, self.below(end) as usize);
+        }
     }
 }
 

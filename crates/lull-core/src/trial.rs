@@ -38,9 +38,10 @@
 
 mod bounds;
 mod cut;
-mod evidence;
-mod schedule;
+pub(crate) mod evidence;
+pub(crate) mod schedule;
 mod setting;
+pub(crate) mod watch;
 
 pub use evidence::{Slowdown, Verdict};
 pub use setting::{Arm, Epoch, Measure, Reading, TrialSetting};
@@ -48,7 +49,7 @@ pub use setting::{Arm, Epoch, Measure, Reading, TrialSetting};
 use crate::share::Share;
 use crate::time::Nanos;
 use evidence::Evidence;
-use schedule::Schedule;
+use schedule::{Demand, Part, Schedule};
 
 /// A running comparison of the foreground with and without background on one resource.
 #[derive(Clone, Debug)]
@@ -85,16 +86,16 @@ impl Trial {
 
     /// Takes in what the foreground's sensor has counted by `now`, and whether background has work to do; returns what
     /// to do until the next call, at [`next_change`](Self::next_change) or before.
-    pub fn record(&mut self, now: Nanos, reading: Reading, work: bool) -> Arm {
+    pub fn record(&mut self, now: Nanos, reading: Reading, wants: bool) -> Arm {
         let span = now.since(self.latest.replace(now).unwrap_or(now));
-        if work {
+        if wants {
             self.cost.total = self.cost.total.plus(span);
         }
         if self.arm() == Arm::Withheld {
             self.cost.withheld = self.cost.withheld.plus(span);
         }
-        let share = self.share();
-        if let Some(block) = self.schedule.step(now, reading, work, share) {
+        let demand = Demand { share: self.share(), probe: false };
+        if let Some(block) = self.schedule.step(now, reading, wants, demand) {
             let before = self.evidence.urgency();
             self.evidence.add(&block.lent, &block.withheld);
             self.finished = Some((block.lent, block.withheld));
@@ -108,7 +109,10 @@ impl Trial {
 
     /// What to do with the resource now.
     pub fn arm(&self) -> Arm {
-        self.schedule.arm()
+        match self.schedule.part() {
+            Part::Withheld => Arm::Withheld,
+            Part::Lent | Part::Probe => Arm::Lent,
+        }
     }
 
     /// The lent and the withheld epoch of a block that has become complete since the last call.
@@ -155,7 +159,7 @@ impl Trial {
 }
 
 /// Between rare and dense.
-fn share_at(setting: &TrialSetting, urgency: f64) -> Share {
+pub(crate) fn share_at(setting: &TrialSetting, urgency: f64) -> Share {
     let (rare, dense) = (setting.rare.fraction(), setting.dense.fraction());
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction of a million")]
     Share::ppm(((dense * urgency).max(rare) * 1e6) as u32)

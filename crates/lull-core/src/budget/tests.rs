@@ -40,10 +40,15 @@ fn loss_beyond_the_credits_is_a_debt_that_is_earned_back_first() {
 fn how_long_it_lasts_follows_from_what_is_lost_beyond_the_rate() {
     let mut budget = Budget::new(BudgetSetting::default());
     budget.pass(secs(10));
-    assert_eq!(budget.lasts(Loss::percent(4)), None);
-    assert_eq!(budget.lasts(Loss::percent(14)), Some(secs(4)));
+    let lasts = |budget: &Budget, percent| budget.lasts(Account(0), Loss::percent(percent));
+    assert_eq!(lasts(&budget, 4), None);
+    assert_eq!(lasts(&budget, 14), Some(secs(4)));
+    budget.declare(Account(1), Loss::percent(1));
+    budget.declare(Account(0), Loss::percent(3));
+    assert_eq!(lasts(&budget, 7), Some(secs(10)), "beside what another declares");
+    assert_eq!([0, 1, 2].map(|i| budget.room(Account(i))), [3, 1, 0].map(Loss::percent));
     budget.spend(Account(0), secs(1));
-    assert_eq!(budget.lasts(Loss::percent(14)), Some(Nanos::ZERO));
+    assert_eq!(lasts(&budget, 14), Some(Nanos::ZERO));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The level from which an epoch is taken for a stall, and cut.
+//! What is usual, and the level from which an epoch is taken for a stall, and cut.
 //!
 //! Problem: one stall of the machine in one epoch can outweigh a hundred others. Cutting at a fixed multiple of what is
 //! usual is too high for requests that are alike and too low for those that are not; and a harm that is there in every
@@ -14,45 +14,58 @@
 
 use std::collections::VecDeque;
 
-/// Levels that are remembered in each arm.
+/// Levels that are remembered.
 const LEVELS: usize = 24;
 /// With fewer there is no limit.
 const ENOUGH: usize = 8;
 /// Median distances.
 const FAR: f64 = 8.0;
 
+/// Recent levels of one kind.
+#[derive(Clone, Debug, Default)]
+struct Usual(VecDeque<f64>);
+
+impl Usual {
+    fn add(&mut self, level: f64) {
+        if level > 0.0 {
+            self.0.push_back(level);
+        }
+        if self.0.len() > LEVELS {
+            self.0.pop_front();
+        }
+    }
+
+    /// What is far above the usual.
+    fn limit(&self) -> f64 {
+        if self.0.len() < ENOUGH {
+            return f64::INFINITY;
+        }
+        let mut values: Vec<f64> = self.0.iter().copied().collect();
+        let middle = median(&mut values);
+        for value in &mut values {
+            *value = (*value - middle).abs();
+        }
+        middle + (FAR * median(&mut values)).max(middle)
+    }
+}
+
 /// Recent levels of both arms.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Levels([VecDeque<f64>; 2]);
+pub(super) struct Levels {
+    lent: Usual,
+    withheld: Usual,
+}
 
 impl Levels {
     pub(super) fn add(&mut self, lent: f64, withheld: f64) {
-        for (levels, level) in self.0.iter_mut().zip([lent, withheld]) {
-            if level > 0.0 {
-                levels.push_back(level);
-            }
-            if levels.len() > LEVELS {
-                levels.pop_front();
-            }
-        }
+        self.lent.add(lent);
+        self.withheld.add(withheld);
     }
 
     /// Levels above this are cut to it.
     pub(super) fn limit(&self) -> f64 {
-        self.0.iter().map(limit).fold(0.0, f64::max)
+        self.lent.limit().max(self.withheld.limit())
     }
-}
-
-fn limit(levels: &VecDeque<f64>) -> f64 {
-    if levels.len() < ENOUGH {
-        return f64::INFINITY;
-    }
-    let mut values: Vec<f64> = levels.iter().copied().collect();
-    let middle = median(&mut values);
-    for value in &mut values {
-        *value = (*value - middle).abs();
-    }
-    middle + (FAR * median(&mut values)).max(middle)
 }
 
 fn median(values: &mut [f64]) -> f64 {

@@ -32,6 +32,7 @@ use std::collections::VecDeque;
 use super::bounds::Sums;
 use super::cut::Levels;
 use super::setting::{Epoch, Measure};
+use crate::time::Nanos;
 
 /// Requests that a pair stands for, at the least: `lent · withheld / (lent + withheld)`, summed over its blocks.
 const STANDS_FOR: f64 = 4.0;
@@ -76,14 +77,36 @@ pub enum Verdict {
     Harmful,
 }
 
+/// What a block made known beyond the estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finding {
+    /// Nothing new.
+    Usual,
+    /// The latest pairs show more harm than usual; nothing is proved.
+    Suspicious,
+    /// The harm has become greater.
+    Worse,
+    /// The harm has become less.
+    Better,
+}
+
+/// The numerator and the denominator of the slowdown, and the lent time they stand for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    num: f64,
+    den: f64,
+    lent: Nanos,
+}
+
 /// Pairs and what follows from them.
 #[derive(Clone, Debug)]
 pub(crate) struct Evidence {
     measure: Measure,
     /// The ratio that matters: 1 plus the budget.
     budget: f64,
-    pairs: VecDeque<(f64, f64)>,
-    open: Open,
+    pairs: VecDeque<Pair>,
+    /// The pair that is not complete, and the requests it stands for.
+    open: (Pair, f64),
     levels: Levels,
     slowdown: Option<Slowdown>,
     verdict: Verdict,
@@ -94,21 +117,13 @@ pub(crate) struct Evidence {
     changes: u32,
 }
 
-/// The pair that is not complete.
-#[derive(Clone, Copy, Debug, Default)]
-struct Open {
-    num: f64,
-    den: f64,
-    stands_for: f64,
-}
-
 impl Evidence {
     pub(crate) fn new(measure: Measure, budget: f64) -> Self {
         Self {
             measure,
             budget: 1.0 + budget,
             pairs: VecDeque::new(),
-            open: Open::default(),
+            open: (Pair::default(), 0.0),
             levels: Levels::default(),
             slowdown: None,
             verdict: Verdict::Unknown,
@@ -147,14 +162,30 @@ impl Evidence {
         self.suspicion = SUSPICION_LASTS;
     }
 
+    /// Whether testing is dense because of a suspicion.
+    pub(crate) fn is_suspected(&self) -> bool {
+        self.suspicion > 0
+    }
+
+    /// The lent time that the remembered pairs stand for.
+    pub(crate) fn lent(&self) -> Nanos {
+        self.pairs.iter().fold(Nanos::ZERO, |sum, pair| sum.plus(pair.lent))
+    }
+
+    /// Everything is forgotten but what a usual level is.
+    pub(crate) fn clear(&mut self) {
+        let levels = std::mem::take(&mut self.levels);
+        *self = Self { levels, changes: self.changes, ..Self::new(self.measure, self.budget - 1.0) };
+    }
+
     /// Takes in one block.
-    pub(crate) fn add(&mut self, lent: &Epoch, withheld: &Epoch) {
+    pub(crate) fn add(&mut self, lent: &Epoch, withheld: &Epoch) -> Finding {
         let (lent_amount, lent_exposure) = self.amount(lent);
         let (withheld_amount, withheld_exposure) = self.amount(withheld);
         let exposure = lent_exposure + withheld_exposure;
         let seen = lent.count.saturating_add(withheld.count) as f64;
         if lent_exposure <= 0.0 || withheld_exposure <= 0.0 || seen <= 0.0 {
-            return;
+            return Finding::Usual;
         }
         let limit = self.levels.limit();
         self.levels.add(lent_amount / lent_exposure, withheld_amount / withheld_exposure);
@@ -164,13 +195,16 @@ impl Evidence {
             Measure::Mean => (lent_part, withheld_part),
             Measure::Rate | Measure::Level => (withheld_part, lent_part),
         };
-        self.open.num += num;
-        self.open.den += den;
-        self.open.stands_for += seen * (lent_exposure / exposure) * (withheld_exposure / exposure);
-        if self.open.stands_for >= STANDS_FOR {
-            let Open { num, den, .. } = std::mem::take(&mut self.open);
-            self.conclude(num, den);
+        let (pair, stands_for) = &mut self.open;
+        pair.num += num;
+        pair.den += den;
+        pair.lent = pair.lent.plus(lent.span);
+        *stands_for += seen * (lent_exposure / exposure) * (withheld_exposure / exposure);
+        if *stands_for < STANDS_FOR {
+            return Finding::Usual;
         }
+        let (pair, _) = std::mem::take(&mut self.open);
+        self.conclude(pair)
     }
 
     fn amount(&self, epoch: &Epoch) -> (f64, f64) {
@@ -180,18 +214,25 @@ impl Evidence {
         }
     }
 
-    fn conclude(&mut self, num: f64, den: f64) {
-        self.pairs.push_back((num, den));
+    fn conclude(&mut self, pair: Pair) -> Finding {
+        self.pairs.push_back(pair);
         if self.pairs.len() > MEMORY {
             self.pairs.pop_front();
         }
         self.age += 1.0;
         self.suspicion = self.suspicion.saturating_sub(1);
-        let all = self.forget_what_changed();
+        let before = sums(self.pairs.iter());
+        let all = self.forget_what_changed(&before).unwrap_or(before);
         let ratio = all.ratio();
-        if self.is_suspicious(&all, ratio) {
-            self.suspicion = SUSPICION_LASTS;
-        }
+        let finding = if all.n < before.n {
+            if ratio > before.ratio() { Finding::Worse } else { Finding::Better }
+        } else {
+            let excess = self.latest_excess(&all, ratio);
+            if excess.abs() > SUSPICIOUS_EXCESS {
+                self.suspicion = SUSPICION_LASTS;
+            }
+            if excess > SUSPICIOUS_EXCESS { Finding::Suspicious } else { Finding::Usual }
+        };
         let (low, high) = all.interval(ALPHA);
         #[expect(clippy::cast_possible_truncation, reason = "at most MEMORY")]
         let pairs = self.pairs.len() as u32;
@@ -203,11 +244,11 @@ impl Evidence {
             Verdict::Harmful if ratio > self.budget => Verdict::Harmful,
             _ => Verdict::Unknown,
         };
+        finding
     }
 
-    /// Drops what was before a change; returns the sums of what is left.
-    fn forget_what_changed(&mut self) -> Sums {
-        let all = sums(self.pairs.iter());
+    /// Drops what was before a change; returns the sums of what is left, if there was one.
+    fn forget_what_changed(&mut self, all: &Sums) -> Option<Sums> {
         let mut latest = CHANGE_PAIRS;
         let mut before = self.pairs.len().saturating_sub(latest);
         while before >= CHANGE_PAIRS {
@@ -216,49 +257,50 @@ impl Evidence {
             let (was_low, was_high) = earlier.interval(CHANGE_ALPHA);
             let (is_low, is_high) = later.interval(CHANGE_ALPHA);
             if is_low > was_high || is_high < was_low {
-                self.pairs.drain(..self.likeliest_change(&all));
+                self.pairs.drain(..self.likeliest_change(all));
                 let left = sums(self.pairs.iter());
                 self.verdict = Verdict::Unknown;
                 self.age = left.n;
                 self.changes += 1;
-                return left;
+                return Some(left);
             }
             latest += latest.div_ceil(3);
             before = self.pairs.len().saturating_sub(latest);
         }
-        all
+        None
     }
 
     /// Where to part the pairs so that those on either side scatter least about the ratio of their side.
     fn likeliest_change(&self, all: &Sums) -> usize {
         let mut earlier = Sums::default();
         let mut best = (f64::INFINITY, 0);
-        for (index, (num, den)) in self.pairs.iter().enumerate() {
+        for (index, pair) in self.pairs.iter().enumerate() {
             let later = all.without(&earlier);
             let scatter = earlier.scatter() + later.scatter();
             let leaves_enough = self.pairs.len() - index >= CHANGE_PAIRS;
             if index > 0 && leaves_enough && scatter < best.0 {
                 best = (scatter, index);
             }
-            earlier.add(*num, *den);
+            earlier.add(pair.num, pair.den);
         }
         best.1
     }
 
-    fn is_suspicious(&self, all: &Sums, ratio: f64) -> bool {
+    /// By how many standard errors the latest few pairs lie above `ratio`.
+    fn latest_excess(&self, all: &Sums, ratio: f64) -> f64 {
         let before = self.pairs.len().saturating_sub(SUSPICIOUS_PAIRS);
         if before < CHANGE_PAIRS || !ratio.is_finite() {
-            return false;
+            return 0.0;
         }
         let latest = sums(self.pairs.range(before..));
-        latest.excess(&all.without(&latest), ratio).abs() > SUSPICIOUS_EXCESS
+        latest.excess(&all.without(&latest), ratio)
     }
 }
 
-fn sums<'a>(pairs: impl Iterator<Item = &'a (f64, f64)>) -> Sums {
+fn sums<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Sums {
     let mut sums = Sums::default();
-    for (num, den) in pairs {
-        sums.add(*num, *den);
+    for pair in pairs {
+        sums.add(pair.num, pair.den);
     }
     sums
 }

@@ -1,4 +1,7 @@
-//! Which arm when: blocks of two epochs in random order.
+//! What when: blocks of epochs in random order.
+//!
+//! A block has an epoch that is withheld and one that is lent, and on demand a short one in which something bolder is
+//! probed. Probed and withheld epochs are of equal length, so that a probe does as little harm as it can.
 //!
 //! ```text
 //!              the foreground moved,                       washout over
@@ -6,23 +9,44 @@
 //!  │ Rest │ ────────────────────────▶ │ Washout of an   │                │ Counting of that │
 //!  │ lent │ ◀──────────────────────── │ epoch           │ ◀───────────── │ epoch            │
 //!  └──────┘ block without foreground, └─────────────────┘ epoch over:    └──────────────────┘
-//!           no background work,                           the other arm,
-//!           sensor restarted                              or the next block
+//!           no background work,                           the next one,
+//!           sensor restarted, abandoned                   or the next block
 //! ```
 //!
 //! Nothing changes between two calls: an epoch lasts from the call that began it to the first call at or after its end.
 //! The owner acts on what a call returns, so an epoch that is noticed late was in force that long, and is counted so.
 
-use super::setting::{Arm, Epoch, Reading, TrialSetting};
+use super::setting::{Epoch, Reading, TrialSetting};
 use crate::random::Random;
 use crate::share::Share;
 use crate::time::Nanos;
 
-/// Both epochs of a block.
+/// What an epoch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Background as usual.
+    Lent,
+    /// No background.
+    Withheld,
+    /// Background with a bolder choice.
+    Probe,
+}
+
+/// What the next block is to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    /// Part of the time to withhold.
+    pub(crate) share: Share,
+    /// Whether to probe, too.
+    pub(crate) probe: bool,
+}
+
+/// The epochs of a block that is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) lent: Epoch,
     pub(crate) withheld: Epoch,
+    pub(crate) probe: Option<Epoch>,
 }
 
 #[derive(Clone, Debug)]
@@ -32,7 +56,7 @@ pub(crate) struct Schedule {
     phase: Phase,
     /// Foreground requests per second, in recent blocks.
     per_second: f64,
-    latest: Option<(Nanos, Reading)>,
+    latest: Option<Reading>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,22 +66,28 @@ enum Phase {
     Counting { plan: Plan, until: Nanos, began: (Nanos, Reading) },
 }
 
-/// What is left of a block.
+/// A block and how far it has come.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
-    arm: Arm,
+    order: [Part; 3],
+    parts: usize,
+    /// Which part of the order is in force; below `parts`.
+    at: usize,
     withheld: Nanos,
     lent: Nanos,
     began: (Nanos, Reading),
-    /// The first epoch, once it is over.
-    first: Option<Epoch>,
+    done: Block,
 }
 
 impl Plan {
-    const fn length(&self) -> Nanos {
-        match self.arm {
-            Arm::Lent => self.lent,
-            Arm::Withheld => self.withheld,
+    fn part(&self) -> Part {
+        self.order[self.at]
+    }
+
+    fn length(&self) -> Nanos {
+        match self.part() {
+            Part::Lent => self.lent,
+            Part::Withheld | Part::Probe => self.withheld,
         }
     }
 }
@@ -69,10 +99,10 @@ impl Schedule {
         Self { setting, random: Random::new(seed), phase: Phase::Rest, per_second, latest: None }
     }
 
-    pub(crate) fn arm(&self) -> Arm {
+    pub(crate) fn part(&self) -> Part {
         match self.phase {
-            Phase::Rest => Arm::Lent,
-            Phase::Washout { plan, .. } | Phase::Counting { plan, .. } => plan.arm,
+            Phase::Rest => Part::Lent,
+            Phase::Washout { plan, .. } | Phase::Counting { plan, .. } => plan.part(),
         }
     }
 
@@ -84,18 +114,30 @@ impl Schedule {
         }
     }
 
-    /// Takes in a reading; returns a block that is complete. `share` is the part of time to withhold, from the next
-    /// block on.
-    pub(crate) fn step(&mut self, now: Nanos, reading: Reading, work: bool, share: Share) -> Option<Block> {
-        let before = self.latest.replace((now, reading)).map_or(reading, |(_, reading)| reading);
-        if !work || reading.count < before.count || reading.sum < before.sum {
+    /// How long a withheld or probed epoch is at present, without its washout.
+    pub(crate) fn hold(&self) -> Nanos {
+        self.setting.lengths(self.setting.dense, self.per_second).0
+    }
+
+    /// Takes in a reading; returns a block that is complete. `demand` is for the next block.
+    pub(crate) fn step(
+        &mut self,
+        now: Nanos,
+        reading: Reading,
+        wants: bool,
+        demand: Demand,
+    ) -> Option<Block> {
+        let before = self.latest.replace(reading).unwrap_or(reading);
+        let went_back =
+            reading.count < before.count || reading.sum < before.sum || reading.work < before.work;
+        if !wants || went_back {
             self.phase = Phase::Rest;
             return None;
         }
         match self.phase {
             Phase::Rest => {
                 if reading.count > before.count {
-                    self.begin_block(now, reading, share);
+                    self.begin_block(now, reading, demand);
                 }
                 None
             }
@@ -106,53 +148,57 @@ impl Schedule {
                 }
                 None
             }
-            Phase::Counting { plan, until, began } => {
-                if now < until {
+            Phase::Counting { plan, until, began } if now >= until => {
+                let mut plan = plan;
+                let epoch = Epoch::between(began, (now, reading))?;
+                match plan.part() {
+                    Part::Lent => plan.done.lent = epoch,
+                    Part::Withheld => plan.done.withheld = epoch,
+                    Part::Probe => plan.done.probe = Some(epoch),
+                }
+                plan.at += 1;
+                if plan.at < plan.parts {
+                    self.phase = Phase::Washout { plan, until: now.plus(self.setting.washout) };
                     return None;
                 }
-                let epoch = Epoch::between(began, (now, reading))?;
-                match plan.first {
-                    None => {
-                        let plan = Plan { arm: plan.arm.other(), first: Some(epoch), ..plan };
-                        self.phase = Phase::Washout { plan, until: now.plus(self.setting.washout) };
-                        None
-                    }
-                    Some(first) => {
-                        self.end_block(now, reading, &plan, share);
-                        Some(match plan.arm {
-                            Arm::Lent => Block { lent: epoch, withheld: first },
-                            Arm::Withheld => Block { lent: first, withheld: epoch },
-                        })
-                    }
-                }
+                self.end_block(now, reading, &plan, demand);
+                Some(plan.done)
             }
+            Phase::Counting { .. } => None,
         }
     }
 
     /// A long lent epoch need not be waited for.
     pub(crate) fn hurry(&mut self, now: Nanos, share: Share) {
         let (_, lent) = self.setting.lengths(share, self.per_second);
-        let latest = now.plus(lent);
         match &mut self.phase {
             Phase::Rest => {}
             Phase::Washout { plan, .. } => plan.lent = plan.lent.min(lent),
             Phase::Counting { plan, until, .. } => {
                 plan.lent = plan.lent.min(lent);
-                if plan.arm == Arm::Lent {
-                    *until = latest.min(*until);
+                if plan.part() == Part::Lent {
+                    *until = now.plus(lent).min(*until);
                 }
             }
         }
     }
 
-    fn begin_block(&mut self, now: Nanos, reading: Reading, share: Share) {
-        let arm = if self.random.coin() { Arm::Lent } else { Arm::Withheld };
-        let (withheld, lent) = self.setting.lengths(share, self.per_second);
-        let plan = Plan { arm, withheld, lent, began: (now, reading), first: None };
+    /// What is lent or probed is to change: the block has become worthless.
+    pub(crate) fn abandon(&mut self) {
+        self.phase = Phase::Rest;
+    }
+
+    fn begin_block(&mut self, now: Nanos, reading: Reading, demand: Demand) {
+        let mut order = [Part::Lent, Part::Withheld, Part::Probe];
+        let parts = if demand.probe { 3 } else { 2 };
+        self.random.shuffle(&mut order[..parts]);
+        let (withheld, lent) = self.setting.lengths(demand.share, self.per_second);
+        let done = Block::default();
+        let plan = Plan { order, parts, at: 0, withheld, lent, began: (now, reading), done };
         self.phase = Phase::Washout { plan, until: now.plus(self.setting.washout) };
     }
 
-    fn end_block(&mut self, now: Nanos, reading: Reading, plan: &Plan, share: Share) {
+    fn end_block(&mut self, now: Nanos, reading: Reading, plan: &Plan, demand: Demand) {
         let block = Epoch::between(plan.began, (now, reading)).unwrap_or_default();
         if block.count == 0 {
             self.phase = Phase::Rest;
@@ -160,6 +206,6 @@ impl Schedule {
         }
         let per_second = block.count as f64 / block.span.as_secs_f64().max(1e-9);
         self.per_second += (per_second - self.per_second) / 4.0;
-        self.begin_block(now, reading, share);
+        self.begin_block(now, reading, demand);
     }
 }

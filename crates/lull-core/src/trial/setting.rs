@@ -21,22 +21,26 @@ pub enum Measure {
     Level,
 }
 
-/// What the foreground's sensor has counted since it began; both only grow.
+/// What the sensors have counted since they began; all only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     /// Foreground requests that ended, or values that were sampled.
     pub count: u64,
     /// The sum of what is measured of them, in any unit. [`Measure::Rate`] does not use it.
     pub sum: u64,
+    /// Background work that was done, in any unit; 0 where nobody asks.
+    pub work: u64,
 }
 
-/// What the foreground did in one counted stretch of time.
+/// What happened in one counted stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Epoch {
     /// Requests that ended.
     pub count: u64,
     /// The sum of what is measured of them.
     pub sum: u64,
+    /// Background work that was done.
+    pub work: u64,
     /// How long it was.
     pub span: Nanos,
 }
@@ -47,11 +51,23 @@ impl Epoch {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// From one reading to the next; `None` if the sensor went back.
+    /// Both together.
+    #[must_use]
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            count: self.count.saturating_add(other.count),
+            sum: self.sum.saturating_add(other.sum),
+            work: self.work.saturating_add(other.work),
+            span: self.span.plus(other.span),
+        }
+    }
+
+    /// From one reading to the next; `None` if a sensor went back.
     pub(super) fn between(began: (Nanos, Reading), ended: (Nanos, Reading)) -> Option<Self> {
         Some(Self {
             count: ended.1.count.checked_sub(began.1.count)?,
             sum: ended.1.sum.checked_sub(began.1.sum)?,
+            work: ended.1.work.checked_sub(began.1.work)?,
             span: ended.0.since(began.0),
         })
     }
@@ -64,15 +80,6 @@ pub enum Arm {
     Lent,
     /// Background is held.
     Withheld,
-}
-
-impl Arm {
-    pub(super) const fn other(self) -> Self {
-        match self {
-            Self::Lent => Self::Withheld,
-            Self::Withheld => Self::Lent,
-        }
-    }
 }
 
 /// How to test, and how much testing may cost.

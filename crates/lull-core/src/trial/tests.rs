@@ -9,7 +9,7 @@ fn ms(millis: u64) -> Nanos {
 /// A foreground of one request of 1 ms per `gap`.
 fn reading_at(now: Nanos, gap: Nanos) -> Reading {
     let count = now.0 / gap.0;
-    Reading { count, sum: count * 1_000_000 }
+    Reading { count, sum: count * 1_000_000, work: 0 }
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn late_calls_lose_nothing() {
     let mut reading = Reading::default();
     for call in 0..1_000_u64 {
         let took = if trial.arm() == Arm::Lent { 2 } else { 1 };
-        reading = Reading { count: reading.count + 37, sum: reading.sum + 37 * took };
+        reading = Reading { count: reading.count + 37, sum: reading.sum + 37 * took, work: 0 };
         trial.record(ms(37 * call), reading, true);
     }
     let slowdown = trial.slowdown().unwrap();

@@ -4,3 +4,5 @@
 mod deciding;
 mod foreground;
 mod interval;
+mod lending;
+mod scene;

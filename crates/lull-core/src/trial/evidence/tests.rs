@@ -2,7 +2,7 @@ use super::*;
 use crate::time::Nanos;
 
 fn epoch(count: u64, sum: u64, millis: u64) -> Epoch {
-    Epoch { count, sum, span: Nanos::from_millis(millis) }
+    Epoch { count, sum, work: 0, span: Nanos::from_millis(millis) }
 }
 
 fn mean_evidence() -> Evidence {

@@ -1,0 +1,421 @@
+//! How much of a resource is lent: as much background work as the budget allows, found by trying.
+//!
+//! Problem: the more of a resource is lent, and the sooner after the foreground, the more background gets done and the
+//! more it harms; by how much depends on the machine, the foreground and the job, and changes while they run. It can be
+//! tried, but every try may cost what was promised not to be lost.
+//!
+//! Approach: a bandit with a safety constraint. The choices are rungs of a ladder (`ladder.rs`). One of them, the base, is
+//! lent. A bolder one is probed in short epochs beside it; both are compared with epochs in which everything is withheld
+//! ([`trial`](crate::trial)).
+//!
+//! ```text
+//!                      room in the budget, and a rung that is not barred
+//!            ┌──────┐ ─────────────────────────────────────────────────▶ ┌──────────────────┐
+//!   start ─▶ │ Base │                                                    │ Base and a probe │ ◀──┐
+//!            └──────┘ ◀───────────────────────────────────────────────── └──────────────────┘    │
+//!               │      climb: its upper bound is affordable: it is the base                      │
+//!               │      fail:  its lower bound is not: barred, twice as long each time            │
+//!               │                                                                                │
+//!               ├─ fall:  the lower bound exceeds the promise, or credits are gone: ─▶ refuge ───┤
+//!               │         the base is barred                                                     │
+//!               └─ guard: a suspicion of harm: the base is probed from the refuge ───────────────┘
+//! ```
+//!
+//! 1. *Start* at the bottom, unless told otherwise, and probe the top at once: if background does no harm, that is the
+//!    answer. Otherwise halve what is left: what is bolder than a harmful rung is harmful, too.
+//! 2. *Probes* are paid from credits: no probe without credits for it. So harm is found out within the promise.
+//! 3. *Climb* when the likeliest loss fits into the steady rate and credits pay for the upper bound of it, until more is
+//!    known. A rung that is bolder in one way and more careful in the other must do more work.
+//! 4. *Fall* at once, to the rung that does most work of those known to fit, the refuge. A rung that failed is barred with all that
+//!    are bolder, for twice as long each time, so that the lender comes to rest. When harm has become less, all are pardoned.
+//! 5. *Guard*: a suspicion, by the trial or by a quick eye on the foreground (`watch.rs`), moves the base to the refuge and
+//!    probes what was the base, until it is cleared or convicted. Alarms that were false make the eye close for twice as long
+//!    each time.
+//! 6. *Book* the loss: time beside the foreground × (slowdown − 1), also for the time since a change that was noticed late.
+//! 7. *Open* to the top when the foreground has gone; the base is back with its first request.
+//!
+//! The job gets its least share of time (`floor.rs`) whatever else is said.
+//!
+//! Units: those of the trial; work in any unit. Edge cases: on the bottom nothing is lent, so nothing is tested but probes. A
+//! job without work ends tests. The owner tells the budget the foreground's time ([`Budget::pass`]), once for all
+//! resources, of which any one is [`at_work`](Lender::at_work). A job that is forced to run loses at what the top is
+//! known to lose.
+//!
+//! Source: X-1 and X-2 of the paper (5.1, 5.2); the safe bandit follows Kazerouni et al., *Conservative contextual
+//! linear bandits*, 2017: explore only what past savings pay for.
+
+mod book;
+mod floor;
+mod ladder;
+mod presence;
+mod setting;
+
+pub use ladder::{Choices, CpuChoices, DiskChoices, HoldRule, Ladder, Rung};
+pub use setting::{LendReading, LendSetting, LendStatus, Lending};
+
+use crate::budget::{Account, Budget};
+use crate::share::{Loss, Share};
+use crate::time::Nanos;
+use crate::trial::evidence::Finding;
+use crate::trial::schedule::{Block, Demand, Part, Schedule};
+use crate::trial::watch::Watch;
+use crate::trial::{TrialSetting, share_at};
+use book::{Book, FEW};
+use floor::Floor;
+use presence::Presence;
+
+/// A probe that is neither climbed to nor failed after this many pairs has failed.
+const GIVE_UP: u32 = 400;
+/// A slowdown that is supposed of a probe before it is measured, to pay for it.
+const SUPPOSED: f64 = 0.5;
+/// Tests withhold no more than this part of the time in the long run, and so much at the beginning.
+const THRIFTY: Share = Share::percent(5);
+const THRIFTY_AFTER: Nanos = Nanos::from_secs(4);
+/// After this many pairs a probe that looks bad has failed, proved or not.
+const DOUBT: u32 = 48;
+/// A probe leaves this part of the cap, one in so many, to the base.
+const RESERVE: u64 = 4;
+/// Work that was less is looked at again after this many hold-offs.
+const IDLE: u64 = 8;
+
+/// Decides what is lent of one resource.
+#[derive(Clone, Debug)]
+pub struct Lender {
+    setting: LendSetting,
+    account: Account,
+    book: Book,
+    schedule: Schedule,
+    watch: Watch,
+    presence: Presence,
+    floor: Floor,
+    base: Rung,
+    probe: Option<Probe>,
+    /// The quick eye is closed until then, and for how long the next time.
+    blind: (Nanos, Nanos),
+    latest: Option<Nanos>,
+    lending: Lending,
+    at_work: bool,
+    moves: u32,
+    withheld: Nanos,
+    total: Nanos,
+}
+
+/// A rung on trial.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    rung: Rung,
+    /// Pairs when it began.
+    pairs: u32,
+    /// It was the base and is suspected.
+    guards: bool,
+}
+
+impl Lender {
+    /// Begins at `start`. The order of tests follows from `seed`.
+    pub fn new(ladder: Ladder, start: Rung, setting: LendSetting, account: Account, seed: u64) -> Self {
+        // A withheld epoch may follow another and a base that lends nothing: a third each.
+        let longest = Nanos((setting.longest.0 / 3).saturating_mul(2));
+        let bounds = setting.floor > Share::ZERO;
+        let longest = if bounds { setting.trial.longest.min(longest) } else { setting.trial.longest };
+        let trial = TrialSetting { longest, ..setting.trial };
+        let base = if ladder.rungs().any(|rung| rung == start) { start } else { Rung::BOTTOM };
+        Self {
+            setting: LendSetting { trial, ..setting },
+            account,
+            book: Book::new(ladder, trial.measure, trial.budget),
+            schedule: Schedule::new(trial, seed),
+            watch: Watch::new(trial.measure, trial.requests, trial.shortest),
+            presence: Presence::new(setting.away),
+            floor: Floor::new(setting.floor, Nanos(setting.longest.0 / 3)),
+            base,
+            probe: None,
+            blind: (Nanos::ZERO, setting.hold_off),
+            latest: None,
+            lending: Lending::Held,
+            at_work: false,
+            moves: 0,
+            withheld: Nanos::ZERO,
+            total: Nanos::ZERO,
+        }
+    }
+
+    /// Takes in what the sensors know; returns what to do until the next call, every 1 to 25 ms, or when
+    /// [`next_change`](Self::next_change) says.
+    pub fn step(&mut self, now: Nanos, reading: &LendReading, budget: &mut Budget) -> Lending {
+        let before = self.latest.replace(now).unwrap_or(now);
+        self.account_for(now.since(before), reading.wants, budget);
+        let owed = self.floor.step(now, reading.ran, reading.wants);
+        self.at_work = self.presence.look(now, reading.counts.count, reading.busy);
+        if self.at_work {
+            self.test(now, reading, budget);
+        } else {
+            self.schedule.abandon();
+            self.watch.interrupt();
+        }
+        let room = budget.room(self.account).fraction();
+        self.book.of_mut(self.base).book_base(room, self.account, budget);
+        self.lending = self.choose(owed);
+        self.lending
+    }
+
+    /// When something may change even if nothing happens.
+    pub fn next_change(&self, now: Nanos) -> Option<Nanos> {
+        // What is owed waits for the end of a withheld epoch.
+        let waits = self.lending == Lending::Held && self.schedule.part() != Part::Withheld;
+        let due = if waits { self.floor.due(now) } else { None };
+        [self.schedule.next_change(), due].into_iter().flatten().min()
+    }
+
+    /// Whether the foreground was at work at the last call.
+    pub fn at_work(&self) -> bool {
+        self.at_work
+    }
+
+    /// What is known, for people.
+    pub fn status(&self, budget: &Budget) -> LendStatus {
+        LendStatus {
+            rung: self.base,
+            probed: self.probe.map(|probe| probe.rung),
+            slowdown: self.book.of(self.base).evidence.slowdown(),
+            moves: self.moves,
+            credit: budget.available(),
+            debt: budget.debt(),
+            kept: budget.kept(),
+            withheld: self.withheld,
+            total: self.total,
+        }
+    }
+
+    /// The part of the promise that the other resources leave.
+    fn promise(&self, budget: &Budget) -> f64 {
+        let rate = budget.setting().rate().fraction();
+        let part = if rate > 0.0 { budget.room(self.account).fraction() / rate } else { 0.0 };
+        budget.setting().promise.fraction() * part
+    }
+
+    /// Whose time it was since the last call.
+    fn account_for(&mut self, span: Nanos, wants: bool, budget: &mut Budget) {
+        if !wants {
+            return;
+        }
+        self.total = self.total.plus(span);
+        if self.schedule.part() == Part::Withheld && self.base != Rung::BOTTOM {
+            self.withheld = self.withheld.plus(span);
+        }
+        if self.at_work {
+            match self.lending {
+                Lending::Held => {}
+                Lending::Rung(rung) => self.book.of_mut(rung).lent(span),
+                Lending::Forced => {
+                    let loss = share_of(self.book.of(self.book.ladder.top()).loss());
+                    budget.spend(self.account, loss.of(span));
+                }
+            }
+        }
+    }
+
+    fn choose(&self, owed: bool) -> Lending {
+        if !self.at_work {
+            return Lending::Rung(self.book.ladder.top());
+        }
+        let rung = match (self.schedule.part(), self.probe) {
+            (Part::Withheld, _) => return Lending::Held,
+            (Part::Probe, Some(probe)) => probe.rung,
+            (Part::Lent | Part::Probe, _) if owed => return Lending::Forced,
+            (Part::Lent | Part::Probe, _) => self.base,
+        };
+        if rung == Rung::BOTTOM { Lending::Held } else { Lending::Rung(rung) }
+    }
+
+    fn test(&mut self, now: Nanos, reading: &LendReading, budget: &mut Budget) {
+        let probe = self.can_afford_probe(budget);
+        let demand = Demand { share: self.share(probe), probe };
+        if let Some(block) = self.schedule.step(now, reading.counts, reading.wants, demand) {
+            self.learn(now, &block, budget);
+            self.judge_base(now, budget);
+            self.judge_probe(now, budget);
+            self.seek(now, reading.wants);
+            self.schedule.hurry(now, self.share(demand.probe));
+            let loss = self.book.of(self.base).loss();
+            budget.declare(self.account, share_of(loss));
+        }
+        if self.schedule.part() != Part::Lent || self.base == Rung::BOTTOM {
+            self.watch.interrupt();
+        } else if self.watch.look(now, reading.counts) && now >= self.blind.0 && self.probe.is_none() {
+            self.guard(now, budget);
+        }
+    }
+
+    /// Part of the time to withhold.
+    fn share(&self, probes: bool) -> Share {
+        let evidence = &self.book.of(self.base).evidence;
+        let urgency = if probes { 1.0 } else { evidence.urgency() };
+        let share = share_at(&self.setting.trial, urgency);
+        let guards = self.probe.is_some_and(|probe| probe.guards);
+        let thrifty = self.withheld > THRIFTY_AFTER.plus(THRIFTY.of(self.total));
+        let costs = self.base != Rung::BOTTOM;
+        if costs && thrifty && !guards && !evidence.is_suspected() { share.min(THRIFTY) } else { share }
+    }
+
+    /// Whether there are credits for one more epoch of the probe, beyond what it owes.
+    fn can_afford_probe(&self, budget: &Budget) -> bool {
+        let Some(probe) = self.probe else { return false };
+        let record = self.book.of(probe.rung);
+        let known = record.pairs() > 0 && !probe.guards;
+        let loss = if known { record.loss() } else { record.loss().max(SUPPOSED) };
+        let epoch = self.schedule.hold().plus(self.setting.trial.washout);
+        let cost = share_of(loss.min(1.0)).of(epoch).plus(record.due());
+        // A base that is not proved needs credits, too: a probe may not make it fall.
+        let reserve = if self.base == Rung::BOTTOM { 0 } else { budget.setting().cap().0 / RESERVE };
+        budget.available() >= cost.plus(Nanos(reserve))
+    }
+
+    fn learn(&mut self, now: Nanos, block: &Block, budget: &mut Budget) {
+        let mut withheld = block.withheld;
+        if self.base == Rung::BOTTOM {
+            withheld = withheld.and(&block.lent);
+        } else {
+            let before = self.book.of(self.base).loss();
+            let record = self.book.of_mut(self.base);
+            record.worked(&block.lent);
+            match record.evidence.add(&block.lent, &block.withheld) {
+                Finding::Usual => {}
+                Finding::Suspicious => self.guard(now, budget),
+                Finding::Worse => record.book_change(before, self.account, budget),
+                Finding::Better => self.book.pardon(),
+            }
+        }
+        let probed = self.probe.and_then(|probe| Some((probe.rung, block.probe?)));
+        if let Some((rung, epoch)) = probed {
+            let record = self.book.of_mut(rung);
+            record.worked(&epoch);
+            let before = record.loss();
+            if record.evidence.add(&epoch, &withheld) == Finding::Worse {
+                record.book_change(before, self.account, budget);
+            }
+        }
+    }
+
+    /// Falls if the base harms too much.
+    fn judge_base(&mut self, now: Nanos, budget: &mut Budget) {
+        let Some(slowdown) = self.book.of(self.base).known() else { return };
+        let room = budget.room(self.account).fraction();
+        let promise = self.promise(budget);
+        if self.base == Rung::BOTTOM {
+            return;
+        }
+        let fallen = self.base;
+        let broke = budget.available() == Nanos::ZERO;
+        if slowdown.low - 1.0 > promise || (broke && slowdown.ratio - 1.0 > room) {
+            self.fail(now, fallen, true);
+            self.retreat(now, budget);
+        } else if broke && slowdown.high - 1.0 > room {
+            // Not proved while the credits lasted: again with new credits, and with what was learned.
+            self.fail(now, fallen, false);
+            self.retreat(now, budget);
+        }
+    }
+
+    /// Climbs to what is probed, or gives it up.
+    fn judge_probe(&mut self, now: Nanos, budget: &mut Budget) {
+        let Some(probe) = &mut self.probe else { return };
+        let record = self.book.of(probe.rung);
+        // After a change evidence starts anew.
+        probe.pairs = probe.pairs.min(record.pairs());
+        let probe = *probe;
+        let Some(slowdown) = record.known() else { return };
+        let room = budget.room(self.account).fraction();
+        let tried = slowdown.pairs.saturating_sub(probe.pairs);
+        let looks_bad = tried >= DOUBT && slowdown.ratio - 1.0 > room;
+        let proved = slowdown.low - 1.0 > room;
+        if proved || looks_bad || tried >= GIVE_UP {
+            self.book.of_mut(probe.rung).book(self.account, budget);
+            self.fail(now, probe.rung, proved);
+            self.probe = None;
+            self.schedule.abandon();
+            return;
+        }
+        let worst = share_of(slowdown.high - 1.0);
+        let lasts = budget.lasts(self.account, worst).is_none_or(|lasts| lasts >= self.setting.trust);
+        let affordable = slowdown.high < 2.0 && lasts;
+        let cleared = !record.evidence.is_suspected()
+            && (!probe.guards || tried >= FEW || slowdown.pairs < probe.pairs);
+        if slowdown.ratio - 1.0 > room || !affordable || !cleared {
+            return;
+        }
+        self.book.of_mut(probe.rung).book(self.account, budget);
+        self.probe = None;
+        let bolder = self.base.is_within(probe.rung);
+        if bolder || self.book.of(probe.rung).works_more_than(self.book.of(self.base)) {
+            if probe.guards {
+                // The alarm was false.
+                self.blind =
+                    (now.plus(self.blind.1), self.blind.1.times(2).min(self.setting.longest_hold_off));
+            }
+            self.move_to(probe.rung);
+        } else {
+            let until = now.plus(self.setting.hold_off.times(IDLE));
+            self.book.of_mut(probe.rung).idle_until = until;
+            self.schedule.abandon();
+        }
+    }
+
+    /// Looks for something bolder to probe.
+    fn seek(&mut self, now: Nanos, wants: bool) {
+        let settled = self.base == Rung::BOTTOM || self.book.of(self.base).known().is_some();
+        if self.probe.is_some() || !wants || !settled {
+            return;
+        }
+        let Some(rung) = self.book.candidate(now, self.base) else { return };
+        let record = self.book.of_mut(rung);
+        if std::mem::take(&mut record.convicted) {
+            // It was harmful then; whether it is now is another question.
+            record.evidence.clear();
+        }
+        self.probe = Some(Probe { rung, pairs: record.pairs(), guards: false });
+    }
+
+    /// The base is suspected: it is probed from a safer place.
+    fn guard(&mut self, now: Nanos, budget: &mut Budget) {
+        let rung = self.base;
+        self.book.of_mut(rung).evidence.suspect();
+        self.retreat(now, budget);
+        self.probe = Some(Probe { rung, pairs: self.book.of(rung).pairs(), guards: true });
+    }
+
+    /// Not again for a while, longer each time.
+    fn fail(&mut self, now: Nanos, rung: Rung, proved: bool) {
+        let record = self.book.of_mut(rung);
+        let factor = 1_u64 << record.failures.min(16);
+        record.failures += 1;
+        record.convicted = proved;
+        let hold_off = self.setting.hold_off.times(factor).min(self.setting.longest_hold_off);
+        self.book.bar(rung, now.plus(hold_off));
+    }
+
+    /// Goes to the refuge.
+    fn retreat(&mut self, now: Nanos, budget: &mut Budget) {
+        let refuge = self.book.refuge(now, self.base, budget.room(self.account));
+        if let Some(probe) = self.probe.take() {
+            self.book.of_mut(probe.rung).book(self.account, budget);
+        }
+        self.book.of_mut(self.base).book(self.account, budget);
+        self.move_to(refuge);
+    }
+
+    fn move_to(&mut self, rung: Rung) {
+        self.base = rung;
+        self.moves += 1;
+        self.schedule.abandon();
+        self.watch.restart();
+    }
+}
+
+/// From a fraction; more than everything is everything.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float saturates")]
+fn share_of(fraction: f64) -> Loss {
+    Share::ppm((fraction * 1e6) as u32)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn ms(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+#[test]
+fn a_job_that_is_always_held_runs_for_its_share() {
+    let mut floor = Floor::new(Share::percent(5), ms(100));
+    let (mut ran, mut held, mut longest) = (Nanos::ZERO, 0, 0);
+    for at in 0..10_000 {
+        if floor.step(ms(at), ran, true) {
+            ran = ran.plus(ms(1));
+            held = 0;
+        } else {
+            held += 1;
+            longest = longest.max(held);
+        }
+    }
+    assert!((ms(450)..ms(600)).contains(&ran), "{ran}");
+    assert!(longest <= 101, "{longest} ms");
+}
+
+#[test]
+fn a_job_that_runs_enough_is_never_forced() {
+    let mut floor = Floor::new(Share::percent(5), ms(100));
+    for at in 0..10_000 {
+        assert!(!floor.step(ms(at), ms(at / 10), true));
+    }
+}
+
+#[test]
+fn nothing_is_owed_to_a_job_that_does_not_want_to_run_nor_without_a_floor() {
+    let mut floor = Floor::new(Share::percent(50), ms(100));
+    let mut none = Floor::new(Share::ZERO, ms(100));
+    for at in 0..1_000 {
+        assert!(!floor.step(ms(at), Nanos::ZERO, false));
+        assert!(!none.step(ms(at), Nanos::ZERO, true));
+    }
+    assert_eq!(none.due(ms(1_000)), None);
+    assert!(!floor.step(ms(1_050), Nanos::ZERO, true), "it is owed from when it wants to");
+    assert_eq!(floor.due(ms(1_050)), Some(ms(1_099)));
+}
+
+proptest! {
+    #[test]
+    fn every_stretch_gets_its_share_less_a_slice(
+        percent in 1..60_u32,
+        longest in 10..200_u64,
+        lends in prop::collection::vec((any::<bool>(), 1..150_u64), 1..60),
+    ) {
+        // The owner lends for some stretches and holds for others, and obeys.
+        let (share, longest) = (Share::percent(percent), ms(longest));
+        let mut floor = Floor::new(share, longest);
+        let mut ran = vec![Nanos::ZERO];
+        for (lends, length) in lends {
+            for _ in 0..length {
+                let so_far = ran[ran.len() - 1];
+                let runs = floor.step(ms(ran.len() as u64 - 1), so_far, true) || lends;
+                ran.push(if runs { so_far.plus(ms(1)) } else { so_far });
+            }
+        }
+        let slack = share.of(longest).plus(ms(2));
+        for from in (0..ran.len()).step_by(7) {
+            for until in from..ran.len() {
+                let got = ran[until].since(ran[from]);
+                let due = share.of(ms((until - from) as u64));
+                prop_assert!(got.plus(slack) >= due, "{got} of {due} from {from} to {until}");
+            }
+        }
+    }
+}

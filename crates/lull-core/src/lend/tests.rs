@@ -1,0 +1,112 @@
+use super::*;
+use crate::budget::BudgetSetting;
+use crate::trial::Reading;
+
+const MS: Nanos = Nanos::from_millis(1);
+
+/// A foreground with one request per millisecond, and a lender that begins at `start`.
+struct Bench {
+    lender: Lender,
+    budget: Budget,
+    now: Nanos,
+    reading: LendReading,
+}
+
+impl Bench {
+    fn new(start: Rung) -> Self {
+        let ladder = CpuChoices::of_cpus(2).ladder();
+        Self {
+            lender: Lender::new(ladder, start, LendSetting::default(), Account(0), 1),
+            budget: Budget::new(BudgetSetting::default()),
+            now: Nanos(1),
+            reading: LendReading { wants: true, ..LendReading::default() },
+        }
+    }
+
+    /// Lets time pass; each request takes what `cost` says of the present lending.
+    fn run(&mut self, millis: u64, requests: bool, cost: impl Fn(Lending) -> u64) -> Vec<Lending> {
+        let step = |bench: &mut Self| {
+            let lending = bench.lender.step(bench.now, &bench.reading, &mut bench.budget);
+            bench.now = bench.now.plus(MS);
+            if requests {
+                let counts = bench.reading.counts;
+                bench.reading.counts =
+                    Reading { count: counts.count + 1, sum: counts.sum + cost(lending), ..counts };
+            }
+            if lending != Lending::Held {
+                bench.reading.ran = bench.reading.ran.plus(MS);
+                bench.reading.counts.work += 1_000;
+            }
+            if bench.lender.at_work() {
+                bench.budget.pass(MS);
+            }
+            lending
+        };
+        (0..millis).map(|_| step(self)).collect()
+    }
+
+    fn rung(&self) -> Rung {
+        self.lender.status(&self.budget).rung
+    }
+}
+
+fn top() -> Rung {
+    CpuChoices::of_cpus(2).ladder().top()
+}
+
+#[test]
+fn it_begins_at_the_bottom_or_where_it_is_told_to_if_there_is_such_a_rung() {
+    let one = Rung { first: 1, second: 2 };
+    assert_eq!(Bench::new(one).rung(), one);
+    assert_eq!(Bench::new(Rung { first: 9, second: 0 }).rung(), Rung::BOTTOM);
+    let mut bench = Bench::new(Rung::BOTTOM);
+    assert_eq!(bench.run(1, true, |_| 100), [Lending::Held]);
+}
+
+#[test]
+fn when_the_foreground_has_gone_everything_is_lent_and_with_its_first_request_nothing_more_than_the_base() {
+    let mut bench = Bench::new(Rung::BOTTOM);
+    bench.run(200, true, |_| 100);
+    let gone = bench.run(3_000, false, |_| 100);
+    assert_eq!(gone[1_500..], vec![Lending::Rung(top()); 1_500]);
+    bench.run(1, true, |_| 100);
+    assert_eq!(bench.run(1, true, |_| 100), [Lending::Held]);
+    assert_eq!(bench.budget.lost(), Nanos::ZERO);
+}
+
+#[test]
+fn harm_that_was_never_there_is_not_booked_and_the_top_is_reached() {
+    let mut bench = Bench::new(Rung::BOTTOM);
+    bench.run(20_000, true, |_| 1_000);
+    assert_eq!(bench.rung(), top());
+    let status = bench.lender.status(&bench.budget);
+    assert_eq!((status.moves, bench.budget.lost()), (1, Nanos::ZERO));
+    assert_eq!(status.slowdown.map(|slowdown| slowdown.ratio), Some(1.0));
+}
+
+#[test]
+fn a_start_that_harms_is_left_as_soon_as_that_is_known() {
+    let mut bench = Bench::new(top());
+    let lent = bench.run(20_000, true, |lending| if lending == Lending::Held { 1_000 } else { 2_000 });
+    assert_eq!(bench.rung(), Rung::BOTTOM);
+    let beside = lent[5_000..].iter().filter(|lending| **lending != Lending::Held).count();
+    assert!(beside < 1_500, "{beside} of 15,000 ms");
+}
+
+#[test]
+fn a_job_without_work_is_not_tested() {
+    let mut bench = Bench::new(top());
+    bench.reading.wants = false;
+    let lent = bench.run(5_000, true, |_| 1_000);
+    assert!(lent.iter().all(|lending| *lending == Lending::Rung(top())));
+    assert_eq!(bench.lender.status(&bench.budget).withheld, Nanos::ZERO);
+}
+
+#[test]
+fn a_probe_waits_for_credits() {
+    let mut bench = Bench::new(Rung::BOTTOM);
+    bench.budget.spend(Account(1), Nanos::from_millis(200));
+    let lent = bench.run(4_900, true, |_| 1_000);
+    assert!(!lent.contains(&Lending::Rung(top())), "the debt of another resource is earned back first");
+    assert!(bench.run(5_000, true, |_| 1_000).contains(&Lending::Rung(top())));
+}

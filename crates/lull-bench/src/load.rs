@@ -20,6 +20,8 @@
 use std::io::Write;
 
 use lull_core::Nanos;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -121,6 +123,13 @@ impl ShiftArgs {
 /// The instant `seconds` after `begun`; none for no limit.
 fn end_after(begun: Nanos, seconds: Option<f64>) -> Option<Nanos> {
     seconds.map(|seconds| begun.plus(Nanos(whole(seconds * 1e9))))
+}
+
+/// Processor time of this process so far, user and system.
+fn own_cpu_ns() -> Option<u64> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+    let nanos = |time: TimeVal| u64::try_from(time.num_nanoseconds()).ok();
+    nanos(usage.user_time())?.checked_add(nanos(usage.system_time())?)
 }
 
 /// Arguments of `load cpu-calibrate`.

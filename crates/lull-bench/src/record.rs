@@ -98,10 +98,22 @@ pub struct Run {
     /// What the control itself says that it cost the foreground.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<Reported>,
+    /// What else ran on the machine meanwhile; not recorded by the experiments on disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<Disturbance>,
     /// Whether it may be used; false when the notes say that a condition was not met.
     pub counted: bool,
     /// Anything a reader of the numbers should know.
     pub notes: Vec<String>,
+}
+
+/// CPUs that neither foreground nor background had, on average over a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Disturbance {
+    /// Used by other processes, the kernel's threads and the harness; none if the background's use is not known.
+    pub others_cpus: Option<f64>,
+    /// Taken by the hypervisor.
+    pub stolen_cpus: f64,
 }
 
 /// What the background did.

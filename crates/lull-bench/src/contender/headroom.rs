@@ -9,8 +9,8 @@
 //! the background runs, not when: a request that arrives while the quota is being used finds the CPU or the memory bus
 //! taken. Before the first period has passed nothing is known, and the quota is that of an idle machine.
 //!
-//! CPU time of everything is read from `/proc/stat` (clock ticks, so periods much shorter than a second are coarse);
-//! time stolen by the hypervisor counts as foreground: it is not there to be given away.
+//! CPU time of everything is that of the [machine](crate::machine), coarse in periods much shorter than a second. Time
+//! stolen by the hypervisor counts as foreground: it is not there to be given away.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -19,6 +19,7 @@ use std::time::Duration;
 use lull_core::Nanos;
 
 use super::group::Quota;
+use crate::machine::MachineTimes;
 use crate::{Error, clock};
 
 /// What the controller keeps to.
@@ -67,19 +68,10 @@ impl Policy {
     }
 }
 
-/// Time that all CPUs spent on anything but idling, from the text of `/proc/stat`, in ticks.
-fn busy_ticks(stat: &str) -> Option<u64> {
-    let fields = stat.lines().next()?.strip_prefix("cpu ")?;
-    let fields: Vec<u64> = fields.split_whitespace().filter_map(|field| field.parse().ok()).collect();
-    // user nice system idle iowait irq softirq steal; guest times are within user and nice.
-    fields.get(..8).map(|all| all.iter().sum::<u64>() - all.iter().skip(3).take(2).sum::<u64>())
-}
-
-fn look(quota: &Quota, ticks_per_s: u64) -> Option<Usage> {
+fn look(quota: &Quota) -> Option<Usage> {
     let at = clock::now();
-    let ticks = busy_ticks(&std::fs::read_to_string("/proc/stat").ok()?)?;
-    let all = Nanos(ticks.saturating_mul(1_000_000_000) / ticks_per_s.max(1));
-    Some(Usage { at, all, background: quota.used() })
+    let machine = MachineTimes::now()?;
+    Some(Usage { at, all: machine.busy.plus(machine.stolen), background: quota.used() })
 }
 
 /// The controller of one group; ends when dropped.
@@ -93,14 +85,12 @@ impl Controller {
     /// Sets the first quota and begins to adapt it.
     pub fn start(quota: Quota, policy: Policy) -> Result<Self, Error> {
         quota.set(policy.first())?;
-        let ticks = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK);
-        let ticks_per_s = ticks.ok().flatten().and_then(|ticks| u64::try_from(ticks).ok()).unwrap_or(100);
         let (stop, stopped) = channel();
         let thread = thread::spawn(move || {
-            let mut before = look(&quota, ticks_per_s);
+            let mut before = look(&quota);
             let period = Duration::from_nanos(policy.period.as_nanos());
             while stopped.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
-                let after = look(&quota, ticks_per_s);
+                let after = look(&quota);
                 if let Some((before, after)) = before.zip(after)
                     && let Err(error) = quota.set(policy.quota(before, after))
                 {

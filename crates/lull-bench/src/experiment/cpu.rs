@@ -16,18 +16,20 @@ use lull_core::Nanos;
 use tempfile::TempPath;
 
 use super::ledger::{Ledger, Plan};
-use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
+use super::trial::{self, Foreground, Job, Meter, Outcome, ProgressFile, Window};
 use super::{SETTLE, host};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
 use crate::contender::headroom::{Controller, Policy};
 use crate::error::Context;
 use crate::load::LoadLine;
+use crate::machine::MachineTimes;
 use crate::process::{Options, Proc, Program, lines, shown};
-use crate::record::{Reported, Run, reported_cpu_slowdown};
+use crate::record::{Disturbance, Reported, Run, reported_cpu_slowdown};
 use crate::report::{self, ReportArgs};
+use crate::stats::ratio;
 use crate::units::whole;
-use crate::{Error, stop};
+use crate::{Error, clock, stop};
 
 pub mod args;
 pub mod case;
@@ -197,7 +199,11 @@ fn one(
     let foreground = case.foreground.in_round(args.seed, round);
     let foreground = contender.has_foreground().then_some(&foreground as &dyn Foreground);
     std::thread::sleep(SETTLE);
+    let (from, before) = (clock::now(), MachineTimes::now());
     let outcome = trial::run(foreground, job, window, program, &mut |_| ())?;
+    let spent = MachineTimes::now().zip(before).map(|(after, before)| after.since(before));
+    let elapsed = clock::now().since(from);
+    let disturbance = spent.and_then(|spent| disturbance(spent, elapsed, &outcome));
     drop(keep);
     let mut notes = outcome.notes;
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
@@ -212,9 +218,26 @@ fn one(
         foreground: outcome.foreground,
         background: outcome.background,
         reported,
+        disturbance,
         counted: true,
         notes,
         ..Run::default()
+    })
+}
+
+/// What others had of the machine while a trial ran.
+fn disturbance(spent: MachineTimes, elapsed: Nanos, outcome: &Outcome) -> Option<Disturbance> {
+    let foreground =
+        outcome.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
+    let background = outcome.background.as_ref().map_or(Some(0.0), |work| {
+        // Without a known cost of control, the job's processes were not all waited for.
+        work.cpu_s.filter(|_| work.control_cpu_s.is_some())
+    });
+    let others = foreground.zip(background).map(|(front, back)| spent.busy.as_secs_f64() - front - back);
+    let seconds = elapsed.as_secs_f64();
+    Some(Disturbance {
+        others_cpus: others.and_then(|others| ratio(others.max(0.0), seconds)),
+        stolen_cpus: ratio(spent.stolen.as_secs_f64(), seconds)?,
     })
 }
 

@@ -17,11 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use lull_core::Nanos;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
 
 use crate::load::latency::Recorder;
-use crate::load::{LoadReport, ShiftArgs};
+use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
 use crate::progress::Progress;
 use crate::units::Bytes;
 use crate::{Error, clock, stop};
@@ -134,7 +132,7 @@ pub fn run(args: &HogArgs) -> Result<LoadReport, Error> {
         }
     });
     let report = LoadReport::background("cpu-hog", done.into_inner(), PIECE, [begun, clock::now()]);
-    Ok(LoadReport { cpu_ns: own_cpu().map(Nanos::as_nanos), ..report })
+    Ok(LoadReport { cpu_ns: own_cpu_ns(), ..report })
 }
 
 /// Spins until stopped.
@@ -172,6 +170,7 @@ pub fn spin(args: &SpinArgs) -> Result<LoadReport, Error> {
         seconds: ended.since(begun).as_secs_f64(),
         busy_ns: all.sum().as_nanos(),
         latency: Some(all.summary()),
+        cpu_ns: own_cpu_ns(),
         ..LoadReport::default()
     })
 }
@@ -217,13 +216,6 @@ impl Chain {
         }
         self.0 = black_box(state);
     }
-}
-
-/// Processor time of this process so far, user and system.
-fn own_cpu() -> Option<Nanos> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
-    let nanos = |time: nix::sys::time::TimeVal| u64::try_from(time.num_nanoseconds()).ok();
-    Some(Nanos(nanos(usage.user_time())?.saturating_add(nanos(usage.system_time())?)))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use crate::load::arrivals::{Arrivals, gap_for_load};
 use crate::load::latency::Recorder;
 use crate::load::request::{Work, calibrate};
 use crate::load::think::Spread;
-use crate::load::{LoadReport, ShiftArgs};
+use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
 use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
@@ -101,6 +101,7 @@ pub fn run(args: &ServeArgs) -> Result<LoadReport, Error> {
         seconds: ended.since(begun).as_secs_f64(),
         busy_ns: served.busy.as_nanos(),
         latency: Some(served.latencies.summary()),
+        cpu_ns: own_cpu_ns(),
         ..LoadReport::default()
     })
 }

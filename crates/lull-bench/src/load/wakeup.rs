@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 
 use crate::error::Context;
 use crate::load::latency::Recorder;
-use crate::load::{LoadReport, ShiftArgs};
+use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
 use crate::{Error, clock, stop};
 
 /// Time for the threads to start before the first wake-up.
@@ -68,6 +68,7 @@ pub fn run(args: &WakeupArgs) -> Result<LoadReport, Error> {
         ended_ns: ended.as_nanos(),
         seconds: ended.since(begun).as_secs_f64(),
         latency: Some(all.summary()),
+        cpu_ns: own_cpu_ns(),
         ..LoadReport::default()
     })
 }

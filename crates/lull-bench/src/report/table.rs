@@ -22,6 +22,7 @@
 //! | bg/idle | background work over that of `sched-idle` in the same round: what was held back |
 //! | M/s | the background's speed: megabytes, or millions of iterations, per second |
 //! | own CPU | processor time of the control itself, in percent of one CPU, for contenders whose processes the harness can tell from the job's |
+//! | others | what neither side had, in percent of one CPU: other processes, the harness, the hypervisor |
 //! | told | the mean that the contender itself reported, and in how many rounds the measured one was inside its 95% interval |
 //!
 //! Cases without a foreground: *speed* is the wall-clock time of `none` over that of the contender in the same round
@@ -103,7 +104,7 @@ fn target_line(target: &Target) -> String {
 /// A column: its heading and what stands in a row.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 20] = [
+const COLUMNS: [Column; 21] = [
     ("contender", |row| Some(row.contender.clone())),
     ("runs", |row| Some(runs(row))),
     ("foreground", |row| ranged(row.foreground.filter(|_| row.cpu.is_none()))),
@@ -122,7 +123,8 @@ const COLUMNS: [Column; 20] = [
     ("speed", |row| ranged(row.speed)),
     ("wall", |row| row.wall_s.map(|summary| Nanos(whole(summary.median * 1e9)).to_string())),
     ("CPU s", |row| row.cpu_s.filter(|_| row.cpu.is_none()).map(|summary| format!("{:.2}", summary.median))),
-    ("own CPU", |row| row.cpu.as_ref()?.control_cpus.map(|cpus| format!("{:.2}%", cpus.median * 100.0))),
+    ("own CPU", |row| cpus(row.cpu.as_ref()?.control_cpus)),
+    ("others", |row| cpus(row.cpu.as_ref()?.disturbed_cpus)),
     ("told", told),
 ];
 
@@ -137,6 +139,10 @@ fn rate(value: f64) -> String {
 
 fn speed(per_s: Option<Summary>) -> Option<String> {
     per_s.map(|summary| rate(mb_per_s(summary.median)))
+}
+
+fn cpus(used: Option<Summary>) -> Option<String> {
+    used.map(|summary| format!("{:.2}%", summary.median * 100.0))
 }
 
 fn duration(ns: Option<Summary>) -> Option<String> {

@@ -35,6 +35,9 @@ pub struct CpuFigures {
     pub work_per_s: Option<Summary>,
     /// CPUs that the control itself used, on average over its life.
     pub control_cpus: Option<Summary>,
+    /// CPUs that neither side had: used by others or stolen by the hypervisor.
+    #[serde(default)]
+    pub disturbed_cpus: Option<Summary>,
     /// The mean slowdown that the contender reported, as a ratio to the foreground alone.
     pub reported: Option<Summary>,
     /// How often the true one lay inside the reported interval.
@@ -85,6 +88,7 @@ pub(super) fn figures(name: &str, rounds: &[Round<'_>]) -> CpuFigures {
         over_sched_idle: within(PRIORITY, &work_per_s),
         work_per_s: plain(&work_per_s),
         control_cpus: plain(&control_cpus),
+        disturbed_cpus: plain(&disturbed_cpus),
         reported: plain(&|run| Some(run.reported?.estimate)),
         coverage: coverage(name, rounds),
     }
@@ -114,6 +118,11 @@ fn work_per_s(run: &Run) -> Option<f64> {
 fn control_cpus(run: &Run) -> Option<f64> {
     let background = run.background.as_ref()?;
     ratio(background.control_cpu_s?, background.life_s?)
+}
+
+fn disturbed_cpus(run: &Run) -> Option<f64> {
+    let disturbance = run.disturbance?;
+    Some(disturbance.others_cpus? + disturbance.stolen_cpus)
 }
 
 fn coverage(name: &str, rounds: &[Round<'_>]) -> Option<Coverage> {

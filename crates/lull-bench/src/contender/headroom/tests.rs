@@ -34,14 +34,6 @@ fn a_busy_foreground_leaves_the_floor_and_odd_readings_do_no_harm() {
     near(POLICY.quota(usage(0, 0, 2_000), usage(5, 2_500, 0)), 1.1);
 }
 
-#[test]
-fn idle_and_waiting_for_disks_are_not_busy() {
-    let stat = "cpu  10 20 30 4000 500 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
-    assert_eq!(busy_ticks(stat), Some(10 + 20 + 30 + 6 + 7 + 8));
-    assert_eq!(busy_ticks("cpu0 1 2 3"), None);
-    assert_eq!(busy_ticks("cpu  1 2 3"), None);
-}
-
 proptest! {
     #[test]
     fn more_foreground_never_raises_the_quota_nor_leaves_the_bounds(

@@ -1,6 +1,8 @@
 use clap::Parser;
 
 use super::*;
+use crate::load::LoadReport;
+use crate::record::Background;
 
 #[derive(clap::Parser)]
 struct Cli {
@@ -41,6 +43,26 @@ fn lull_gets_its_flags_and_a_file_for_its_summary() {
         "lull run -q --json --summary /s --interval 100us --max-slowdown 20% --gate none -- CMD"
     );
     assert_eq!(line(&Contender::Nice, &args(&["--lull-args", "-x"]), &slack), "nice -n 19 CMD");
+}
+
+#[test]
+fn what_neither_side_used_was_somebody_elses() {
+    let spent = MachineTimes { busy: Nanos::from_secs(15), stolen: Nanos::from_secs(1) };
+    let outcome = |cpu_ns, control_cpu_s| Outcome {
+        foreground: Some(LoadReport { cpu_ns, ..LoadReport::default() }),
+        background: Some(Background { cpu_s: Some(8.0), control_cpu_s, ..Background::default() }),
+        notes: Vec::new(),
+    };
+    let others = |outcome: &Outcome| disturbance(spent, Nanos::from_secs(10), outcome).unwrap();
+    let known = others(&outcome(Some(5_000_000_000), Some(0.5)));
+    assert_eq!(known, Disturbance { others_cpus: Some(0.2), stolen_cpus: 0.1 });
+    // More than the machine had, by the coarseness of its clock.
+    assert_eq!(others(&outcome(Some(8_000_000_000), Some(0.5))).others_cpus, Some(0.0));
+    for unknown in [outcome(None, Some(0.5)), outcome(Some(1), None)] {
+        assert_eq!(others(&unknown).others_cpus, None);
+    }
+    let alone = Outcome { background: None, ..outcome(Some(5_000_000_000), None) };
+    assert_eq!(others(&alone).others_cpus, Some(1.0));
 }
 
 #[test]

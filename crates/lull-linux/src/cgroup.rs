@@ -243,6 +243,18 @@ impl JobGroup {
             .map_err(|cause| GroupError::new("set cpu.idle of", group.path(), cause))
     }
 
+    /// Gives the job back what its owner may have taken: thaws it, and lends it all CPUs.
+    ///
+    /// # Errors
+    /// When the group cannot be thawed; one that cannot was never frozen.
+    pub fn relieve(&self) -> Result<(), GroupError> {
+        if let Some(confinement) = self.confinement() {
+            // Refused only while the parent itself has no CPU.
+            let _ = confinement.set(None);
+        }
+        self.thaw()
+    }
+
     /// The choice of the job's CPUs; `None` if this host gives it none by group.
     pub fn confinement(&self) -> Option<Confinement> {
         self.confine

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use lull_core::{DepthChoice, IntervalChoice, Loss, StartRule, Variant};
+use lull_core::{DepthChoice, IntervalChoice, Loss, Share, StartRule, Variant};
 use lull_linux::seccomp::Scope;
 
-use crate::run::settings::{Given, LongestHold, SensorChoice, StatusChoice};
+use crate::run::settings::{Given, LongestHold, ResourceChoice, SensorChoice, StatusChoice};
+use crate::run::slo::SloChoice;
 
 /// Background work in the gaps that the foreground leaves.
 #[derive(Debug, Parser)]
@@ -19,7 +20,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a command as background work in the idle time of the disks.
+    /// Run a command as background work in the idle time of disks and CPUs.
     Run(RunArgs),
     /// Say what this kernel, this user and each disk support, and what lull will use.
     Doctor(crate::doctor::DoctorArgs),
@@ -82,9 +83,27 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "bb-bi|bb-bp|bp-bi|bp-bp")]
     pub(crate) variant: Option<Variant>,
 
-    /// The foreground's throughput that automatic control may cost at most (default 4%).
+    /// What the foreground may lose at most, of its time or throughput (default 5%).
+    ///
+    /// Measured while the job runs, by withholding it for short moments; automatic control keeps below it on every
+    /// resource. Less protects more and gives the background less; `0%` gives it nothing beside a foreground at work.
     #[arg(long, value_name = "PERCENT")]
-    pub(crate) budget: Option<Loss>,
+    pub(crate) max_slowdown: Option<Loss>,
+
+    /// What is lent in the gaps only: the disks, the CPUs (default both). The job's marks stay in either case.
+    #[arg(long, value_name = "disk,cpu", value_enum, value_delimiter = ',')]
+    pub(crate) resources: Vec<ResourceChoice>,
+
+    /// Your own measure of the foreground: a command that prints a number each second, or `http://… METRIC`.
+    ///
+    /// A latency, less is better; with `rate:` before it, more is better. It decides about the CPUs instead of the
+    /// lengths of the foreground's bursts. Sees what you care about, but takes minutes to be sure.
+    #[arg(long, value_name = "CMD|URL METRIC")]
+    pub(crate) slo: Option<SloChoice>,
+
+    /// The job's least share of time on the CPUs, whatever that costs the foreground (default 2%).
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) cpu_floor: Option<Share>,
 
     /// Count only this as foreground: a process id, a systemd unit, or a v2 control group. Repeatable.
     ///
@@ -99,7 +118,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "large|all|none")]
     pub(crate) gate: Option<Scope>,
 
-    /// Longest time the job may be frozen at a stretch when it reads around the gate (default 100ms), or off.
+    /// Longest time the job may be frozen at a stretch, or off: it never is.
+    ///
+    /// Default 100ms when it reads around the gate, 500ms for the CPUs' sake. Longer protects more; the job is late for
+    /// everything else that long. `off` leaves the CPUs to the kernel's priorities.
     #[arg(long, value_name = "TIME|off")]
     pub(crate) longest_hold: Option<LongestHold>,
 
@@ -148,7 +170,10 @@ impl RunArgs {
             depth: self.depth,
             start: self.start,
             variant: self.variant,
-            budget: self.budget,
+            max_slowdown: self.max_slowdown,
+            resources: self.resources.clone(),
+            slo: self.slo.clone(),
+            cpu_floor: self.cpu_floor,
             gate: self.gate,
             longest_hold: self.longest_hold,
             io_uring: self.io_uring.then_some(true),

@@ -6,13 +6,16 @@
 //! | [`front`] | what the shell sees: waits for the job, mirrors its stops and its end |
 //! | [`helper`] | forking the two helper processes |
 //! | [`supervisor`] | the event loop: sensors, policy, gates |
-//! | [`engine`], [`disk`] | the policy of every disk, wired to sensor and gates |
-//! | [`sensors`], [`family`] | choosing and starting sensors |
+//! | [`engine`], [`disk`], [`cpu`] | the policy of each disk and of the CPUs, wired to sensor and gates |
+//! | [`slo`] | the user's own measure of the foreground |
+//! | [`sensors`], [`cpu_start`], [`family`] | choosing and starting sensors |
 //! | [`reader`] | reading ahead for the job in the gaps |
 //! | [`freezer`], [`signals`] | the hold gate; signals that end a wait |
 //! | [`guardian`] | what happens when the supervisor is dead |
 //! | [`messages`], [`status`], [`summary`] | what is told to whom |
 
+mod cpu;
+mod cpu_start;
 mod disk;
 mod engine;
 mod family;
@@ -26,6 +29,7 @@ mod reader;
 mod sensors;
 pub(crate) mod settings;
 mod signals;
+pub(crate) mod slo;
 mod status;
 mod summary;
 mod supervisor;
@@ -384,7 +388,7 @@ fn thawer(groups: Vec<PathBuf>) -> Box<dyn Fn()> {
     Box::new(move || {
         if let Some(group) = open_groups(&groups) {
             // A group that cannot be thawed was never frozen.
-            let _ = group.thaw();
+            let _ = group.relieve();
         }
     })
 }

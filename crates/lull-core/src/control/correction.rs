@@ -122,8 +122,7 @@ impl Correction {
             self.worked = (latency.background, now);
         }
         let works = latency.background > 0 && now.since(self.worked.1) < IDLE_AFTER;
-        let reading =
-            Reading { count: latency.requests, sum: latency.sum_ns, work: latency.background };
+        let reading = Reading { count: latency.requests, sum: latency.sum_ns, work: latency.background };
         self.trial.record(now, reading, works && model.is_some());
         let (Some(model), Some((lent, withheld))) = (model, self.trial.take_block()) else { return };
         let seen = std::mem::take(&mut self.lent);

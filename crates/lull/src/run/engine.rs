@@ -20,6 +20,7 @@ use lull_linux::job::shared::Shared;
 use lull_linux::seccomp::{Listener, Trap};
 use lull_linux::topology::{DevT, Topology};
 
+use super::cpu::Cpu;
 use super::disk::Disk;
 use super::family::Family;
 use super::reader::Reader;
@@ -91,6 +92,8 @@ impl Next {
 /// See the module.
 pub(crate) struct Engine {
     pub(crate) disks: Vec<Disk>,
+    /// Once its sensor stands.
+    pub(crate) cpu: Option<Cpu>,
     pub(crate) counts: GateCounts,
     /// Wall time during which at least one call waited or the job was frozen.
     pub(crate) held_ns: u64,
@@ -111,6 +114,7 @@ impl Engine {
     pub(crate) fn new(disks: Vec<Disk>, family: Family, shared: Arc<Shared>) -> Self {
         Self {
             disks,
+            cpu: None,
             counts: GateCounts::default(),
             held_ns: 0,
             held_since: None,
@@ -262,6 +266,8 @@ impl Engine {
                 self.granted.values().any(|grant| grant.disk == disk && now.since(grant.at) < CALL_AT_MOST);
             next.sooner(self.disks[disk].hold(now, covered));
         }
+        let is_held = self.wants_frozen();
+        next.sooner(self.cpu.as_mut().map(|cpu| cpu.turn(now, is_held)));
         next.sooner(self.read_ahead(now));
         next.sooner(self.let_signals_through(now));
         let held = !self.waiters.is_empty() || self.wants_frozen();
@@ -346,14 +352,15 @@ impl Engine {
         self.reader.bytes
     }
 
-    /// Whether some disk wants the job frozen.
+    /// Whether some resource wants the job frozen.
     pub(crate) fn wants_frozen(&self) -> bool {
-        self.disks.iter().any(Disk::is_frozen)
+        self.disks.iter().any(Disk::is_frozen) || self.cpu.as_ref().is_some_and(Cpu::is_frozen)
     }
 
     /// Lets every waiting call go: the supervisor ends.
     pub(crate) fn release_all(&mut self, now: Nanos) {
         self.reader.stop();
+        self.cpu = None;
         let ids: Vec<u64> = self.waiters.keys().copied().collect();
         for id in ids {
             self.release(now, id);

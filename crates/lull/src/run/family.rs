@@ -2,6 +2,7 @@
 //! helpers.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use lull_linux::cgroup::JobGroup;
@@ -20,6 +21,17 @@ impl Family {
         // SAFETY: both only ask.
         let (front, own) = unsafe { (libc::getppid(), libc::getpid()) };
         Self { groups: group.map(JobGroup::paths).unwrap_or_default(), front, own }
+    }
+
+    /// Front and supervisor.
+    pub(crate) fn helpers(&self) -> Vec<u32> {
+        [self.front, self.own].into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()
+    }
+
+    /// The id of the job's v2 control group: its inode.
+    pub(crate) fn group_id(&self) -> Option<u64> {
+        let group = self.groups.iter().find(|path| path.join("cgroup.controllers").exists())?;
+        Some(group.metadata().ok()?.ino())
     }
 
     /// The job's processes now.
@@ -46,6 +58,10 @@ fn descendants(front: i32, own: i32) -> Vec<i32> {
         while pid > 1 {
             if pid == front {
                 return true;
+            }
+            // What the supervisor has started is the user's measure, not the job.
+            if pid == own {
+                return false;
             }
             pid = parents.get(&pid).copied().unwrap_or(0);
         }

@@ -71,7 +71,7 @@ pub(crate) fn is_empty(group: Option<&JobGroup>) -> bool {
 /// empty.
 pub(crate) fn remove_if_empty(group: Option<JobGroup>) {
     let Some(group) = group else { return };
-    let _ = group.thaw();
+    let _ = group.relieve();
     if group.procs().is_ok_and(|procs| procs.is_empty()) {
         // The guardian tries again.
         let _ = group.remove();

@@ -16,10 +16,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lull_linux::cgroup::JobGroup;
+use lull_linux::gate::lend;
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::relief;
 use lull_linux::job::shared::Shared;
+use lull_linux::root::Root;
 use lull_linux::seccomp::Listener;
+use lull_linux::topology::cpus::CpuSet;
 
 use super::freezer::{is_empty, remove_if_empty};
 use super::messages::ToGuardian;
@@ -123,9 +126,13 @@ impl Guardian {
     /// The supervisor is dead.
     fn relieve(self) {
         if let Some(group) = &self.group {
+            let pids = group.procs().unwrap_or_default();
             // A group that cannot be thawed was never frozen.
-            let _ = group.thaw();
-            lull_linux::gate::ahead::restore(group.procs().unwrap_or_default());
+            let _ = group.relieve();
+            if group.confinement().is_none() {
+                lend::release(&pids, &CpuSet::online(&Root::real()));
+            }
+            lull_linux::gate::ahead::restore(pids);
         }
         if let Some(listener) = &self.listener {
             relief::pass_unanswered(listener, &self.shared);
@@ -137,7 +144,7 @@ impl Guardian {
     /// The job's first process is gone or going; descendants may live on in the group.
     fn clean_up(self) {
         let Some(group) = self.group else { return };
-        let _ = group.thaw();
+        let _ = group.relieve();
         while group.procs().is_ok_and(|procs| !procs.is_empty()) {
             std::thread::sleep(GROUP_PAUSE);
         }

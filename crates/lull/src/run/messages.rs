@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::summary::Summary;
+use super::summary::{SlowdownSummary, Summary};
 
 /// From the front to the supervisor; the listener's descriptor comes with `Listener`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -57,4 +57,9 @@ pub(crate) struct Status {
     /// What is in force, as text: interval and depth.
     pub(crate) interval: String,
     pub(crate) depth: String,
+    /// What the foreground loses on that disk and on the CPUs, once known.
+    pub(crate) disk_slowdown: Option<SlowdownSummary>,
+    pub(crate) cpu_slowdown: Option<SlowdownSummary>,
+    /// The CPUs want the job frozen.
+    pub(crate) frozen_for_cpu: bool,
 }

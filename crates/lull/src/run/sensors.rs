@@ -1,6 +1,9 @@
 //! Choosing and starting the sensors, one per disk.
 
-use lull_bpf::{BlockSensor, record::MAX_DEVICES};
+use std::sync::mpsc::Receiver;
+
+use lull_bpf::cpu::{CpuSensor, CpuSettings};
+use lull_bpf::{BlockSensor, SensorError, record::MAX_DEVICES};
 use lull_core::{Hold, Nanos};
 use lull_linux::clock;
 use lull_linux::root::Root;
@@ -51,19 +54,23 @@ fn choose(settings: &RunSettings, notes: &mut Vec<String>) -> Vec<HostDisk> {
 /// Starts a sensor for each disk: BPF where it may be loaded, else the kernel's counters.
 pub(crate) fn start(settings: &RunSettings, can_freeze: bool, family: &Family) -> Sensors {
     let mut notes = Vec::new();
-    let chosen = choose(settings, &mut notes);
+    let chosen = if settings.watches_disks { choose(settings, &mut notes) } else { Vec::new() };
     let mut bpf = match settings.sensor {
-        SensorChoice::Diskstats => None,
-        SensorChoice::Auto | SensorChoice::Bpf => {
+        SensorChoice::Auto | SensorChoice::Bpf if settings.watches_disks => {
             BlockSensor::load(&settings.protect).map_err(|error| notes.push(error.to_string())).ok()
         }
+        _ => None,
     };
     let disks = chosen
         .iter()
         .filter_map(|disk| observed(disk, bpf.as_mut(), settings, can_freeze, family, &mut notes))
         .collect();
-    let kind = if bpf.is_some() { "BPF block events" } else { "/proc/diskstats" };
-    if bpf.is_none() && !settings.protect.is_everything() {
+    let kind = match (&bpf, settings.watches_disks) {
+        (Some(_), _) => "BPF block events",
+        (None, true) => "/proc/diskstats",
+        (None, false) => "none",
+    };
+    if bpf.is_none() && settings.watches_disks && !settings.protect.is_everything() {
         notes.push("--protect needs the BPF sensor: all other work counts as foreground".to_owned());
     }
     Sensors { disks, bpf, kind, notes }
@@ -106,6 +113,26 @@ fn observed(
         read_ahead_bytes: read_ahead_kib * 1024,
     };
     Some(Disk::new(traits, sensor, settings.control, hold, clock::now()))
+}
+
+/// Starts the sensor of the CPUs, which takes longer than a short job lives: beside it.
+pub(crate) fn start_cpu(
+    settings: &RunSettings,
+    family: &Family,
+    when_done: impl FnOnce() + Send + 'static,
+) -> Receiver<Result<CpuSensor, SensorError>> {
+    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    let aim = CpuSettings {
+        protect: settings.protect.clone(),
+        own: family.helpers(),
+        job_group: family.group_id(),
+    };
+    std::thread::spawn(move || {
+        // Nobody waits for it any more: the job has ended.
+        let _ = sender.send(CpuSensor::load(&aim));
+        when_done();
+    });
+    receiver
 }
 
 /// Sums up the I/O of the job's processes. Finding them costs far more than reading their accounts, so that those that

@@ -4,11 +4,24 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
-use lull_core::{ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, StartRule, Variant};
+use lull_core::{
+    ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, Share, StartRule, Variant,
+};
 use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
+use super::cpu::CpuAim;
 use super::protect;
+use super::slo::SloChoice;
+
+/// What the foreground may lose, unless the user says otherwise.
+const MAX_SLOWDOWN: Loss = Loss::percent(5);
+/// What control of a disk aims at, of that, in percent: the rest is for what is learnt late.
+const DISK_PERCENT: u32 = 80;
+/// The job's least share of time on the CPUs.
+const CPU_FLOOR: Share = Share::percent(2);
+/// The longest hold for the CPUs' sake.
+const LONGEST_CPU_HOLD: Nanos = Nanos::from_millis(500);
 
 /// Which sensor observes the disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
@@ -21,6 +34,16 @@ pub(crate) enum SensorChoice {
     Bpf,
     /// /proc/diskstats, at the millisecond scale.
     Diskstats,
+}
+
+/// A kind of resource that is lent in the gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ResourceChoice {
+    /// The disks.
+    Disk,
+    /// The CPUs.
+    Cpu,
 }
 
 /// When the status line is drawn.
@@ -38,6 +61,11 @@ pub(crate) enum StatusChoice {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunSettings {
     pub(crate) control: ControlSetting,
+    /// Whether the disks are lent in the gaps only.
+    pub(crate) watches_disks: bool,
+    /// What is promised about the CPUs; `None`: the kernel's priorities alone.
+    pub(crate) cpu: Option<CpuAim>,
+    pub(crate) slo: Option<SloChoice>,
     /// `None`: the hold gate is off.
     pub(crate) hold: Option<HoldSetting>,
     pub(crate) scope: Scope,
@@ -65,7 +93,10 @@ struct RunSection {
     depth: Option<toml::Value>,
     start: Option<String>,
     variant: Option<String>,
-    budget: Option<String>,
+    max_slowdown: Option<String>,
+    resources: Vec<ResourceChoice>,
+    slo: Option<String>,
+    cpu_floor: Option<String>,
     gate: Option<String>,
     longest_hold: Option<String>,
     io_uring: Option<bool>,
@@ -82,7 +113,10 @@ pub(crate) struct Given {
     pub(crate) depth: Option<DepthChoice>,
     pub(crate) start: Option<StartRule>,
     pub(crate) variant: Option<Variant>,
-    pub(crate) budget: Option<Loss>,
+    pub(crate) max_slowdown: Option<Loss>,
+    pub(crate) resources: Vec<ResourceChoice>,
+    pub(crate) slo: Option<SloChoice>,
+    pub(crate) cpu_floor: Option<Share>,
     pub(crate) gate: Option<Scope>,
     pub(crate) longest_hold: Option<LongestHold>,
     pub(crate) io_uring: Option<bool>,
@@ -96,7 +130,7 @@ pub(crate) struct Given {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LongestHold {
     Off,
-    AtMost(lull_core::Nanos),
+    AtMost(Nanos),
 }
 
 impl FromStr for LongestHold {
@@ -107,7 +141,7 @@ impl FromStr for LongestHold {
             return Ok(Self::Off);
         }
         match text.parse() {
-            Ok(lull_core::Nanos::ZERO) => Ok(Self::Off),
+            Ok(Nanos::ZERO) => Ok(Self::Off),
             Ok(longest) => Ok(Self::AtMost(longest)),
             Err(error) => Err(format!("{error}, or off")),
         }
@@ -161,7 +195,10 @@ fn parse(text: &str) -> anyhow::Result<Given> {
         depth: value("depth", depth)?,
         start: value("start", run.start)?,
         variant: value("variant", run.variant)?,
-        budget: value("budget", run.budget)?,
+        max_slowdown: value("max-slowdown", run.max_slowdown)?,
+        resources: run.resources,
+        slo: value("slo", run.slo)?,
+        cpu_floor: value("cpu-floor", run.cpu_floor)?,
         gate: value("gate", run.gate)?,
         longest_hold: value("longest-hold", run.longest_hold)?,
         io_uring: run.io_uring,
@@ -193,19 +230,35 @@ impl Given {
     /// When something named to be protected cannot be found.
     pub(crate) fn over(self, file: Self) -> anyhow::Result<RunSettings> {
         let default = ControlSetting::default();
+        let promise = self.max_slowdown.or(file.max_slowdown).unwrap_or(MAX_SLOWDOWN);
         let control = ControlSetting {
             interval: self.interval.or(file.interval).unwrap_or(default.interval),
             depth: self.depth.or(file.depth).unwrap_or(default.depth),
             start_rule: self.start.or(file.start).unwrap_or(default.start_rule),
             variant: self.variant.or(file.variant).unwrap_or(default.variant),
-            budget: self.budget.or(file.budget).unwrap_or(default.budget),
+            budget: Loss::ppm(promise.as_ppm() / 100 * DISK_PERCENT),
             ..default
         };
-        let hold = match self.longest_hold.or(file.longest_hold) {
+        let longest_hold = self.longest_hold.or(file.longest_hold);
+        let hold = match longest_hold {
             Some(LongestHold::Off) => None,
             Some(LongestHold::AtMost(longest)) => Some(HoldSetting { longest, ..HoldSetting::default() }),
             None => Some(HoldSetting::default()),
         };
+        let resources = if self.resources.is_empty() { file.resources } else { self.resources };
+        let lends = |resource| resources.is_empty() || resources.contains(&resource);
+        let slo = self.slo.or(file.slo);
+        if slo.is_some() && !lends(ResourceChoice::Cpu) {
+            bail!("--slo decides about the CPUs; add cpu to --resources");
+        }
+        let longest = match longest_hold {
+            Some(LongestHold::Off) => None,
+            Some(LongestHold::AtMost(longest)) => Some(longest),
+            None => Some(LONGEST_CPU_HOLD),
+        };
+        let floor = self.cpu_floor.or(file.cpu_floor).unwrap_or(CPU_FLOOR);
+        let cpu =
+            longest.filter(|_| lends(ResourceChoice::Cpu)).map(|longest| CpuAim { promise, floor, longest });
         let disks = if self.disks.is_empty() { file.disks } else { self.disks };
         if let Some(unknown) = disks.iter().find(|disk| !Path::new("/sys/block").join(disk).exists()) {
             bail!("--disk {unknown}: no such disk in /sys/block; `lull doctor` lists the disks");
@@ -213,6 +266,9 @@ impl Given {
         let named = if self.protect.is_empty() { file.protect } else { self.protect };
         Ok(RunSettings {
             control,
+            watches_disks: lends(ResourceChoice::Disk),
+            cpu,
+            slo,
             hold,
             scope: self.gate.or(file.gate).unwrap_or_default(),
             io_uring: self.io_uring.or(file.io_uring).unwrap_or(false),

@@ -98,6 +98,7 @@ pub(crate) fn wipe(rows: u16) -> String {
 /// One line for a person.
 pub(crate) fn text(status: &Status) -> String {
     let doing = match (status.frozen, status.waiting, status.state) {
+        (true, ..) if status.frozen_for_cpu => "held: the foreground uses the CPUs",
         (true, ..) => "frozen: the foreground uses the disk",
         (_, 0, 'I' | 'B') => "running",
         (_, 0, _) => "running (no call waits)",
@@ -114,6 +115,12 @@ pub(crate) fn text(status: &Status) -> String {
         status.interval,
         status.depth
     );
+    for (resource, slowdown) in [(status.disk.as_str(), &status.disk_slowdown), ("cpu", &status.cpu_slowdown)]
+    {
+        if let Some(slowdown) = slowdown {
+            line += &format!(" | {resource} slowdown {}", slowdown.text());
+        }
+    }
     match (status.quiet_ns, status.loaded_ns) {
         (Some(quiet), Some(loaded)) => {
             line += &format!(" | foreground {} without, {} with us", Nanos(quiet), Nanos(loaded));

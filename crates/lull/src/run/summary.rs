@@ -5,6 +5,8 @@ use std::fmt::Write;
 use lull_core::{Nanos, Slowdown};
 use serde::{Deserialize, Serialize};
 
+use super::cpu::CpuSummary;
+
 /// How much slower the foreground was with background than without, as tested by withholding it now and then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SlowdownSummary {
@@ -92,6 +94,9 @@ pub(crate) struct Summary {
     /// What could not be had, for a person.
     pub(crate) notes: Vec<String>,
     pub(crate) disks: Vec<DiskSummary>,
+    /// The CPUs, where they were watched.
+    #[serde(default)]
+    pub(crate) cpu: Option<CpuSummary>,
 }
 
 /// Bytes with a binary unit.
@@ -176,6 +181,9 @@ impl Summary {
                     slowdown.pairs
                 );
             }
+        }
+        if let Some(cpu) = &self.cpu {
+            text += &cpu.text();
         }
         let _ = writeln!(
             text,

@@ -22,12 +22,14 @@ use lull_linux::marks::{Mark, MarkSet};
 use lull_linux::seccomp::Listener;
 use lull_linux::seccomp::listener::Received;
 
+use super::cpu_start::CpuStart;
 use super::engine::{Engine, Next, Verdict};
 use super::family::Family;
 use super::freezer::Freezer;
 use super::messages::{FromSupervisor, Status, ToSupervisor};
 use super::sensors::{self, Sensors};
 use super::settings::RunSettings;
+use super::slo::Slo;
 use super::summary::{DiskSummary, Summary, depth_text};
 
 /// How often the front is told what its status line shows.
@@ -52,7 +54,7 @@ pub(crate) struct Supervisor {
 }
 
 /// An event counter of the kernel that ends the loop thread's sleep.
-struct Nudge(std::os::fd::OwnedFd);
+pub(crate) struct Nudge(std::os::fd::OwnedFd);
 
 impl Nudge {
     fn new() -> nix::Result<Self> {
@@ -60,7 +62,7 @@ impl Nudge {
         Ok(Self(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?.into()))
     }
 
-    fn give(&self) {
+    pub(crate) fn give(&self) {
         // A full counter has nudged already.
         let _ = nix::unistd::write(&self.0, &1_u64.to_ne_bytes());
     }
@@ -104,16 +106,17 @@ fn gate_thread(
 
 /// The loop thread's sleep: until one of its descriptors is readable or a time has come.
 struct Sleep {
-    polls: [libc::pollfd; 3],
+    polls: [libc::pollfd; 4],
 }
 
 /// Places in [`Sleep`]; a negative descriptor there is never ready.
 const NUDGE: usize = 0;
 const FRONT: usize = 1;
 const SENSOR: usize = 2;
+const CPU_SENSOR: usize = 3;
 
 impl Sleep {
-    fn new(fds: [RawFd; 3]) -> Self {
+    fn new(fds: [RawFd; 4]) -> Self {
         Self { polls: fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }) }
     }
 
@@ -123,6 +126,10 @@ impl Sleep {
 
     fn forget(&mut self, place: usize) {
         self.polls[place] = libc::pollfd { fd: -1, events: 0, revents: 0 };
+    }
+
+    fn watch(&mut self, place: usize, fd: RawFd) {
+        self.polls[place].fd = fd;
     }
 
     fn is_forgotten(&self, place: usize) -> bool {
@@ -176,6 +183,11 @@ impl Supervisor {
     pub(crate) fn run(mut self) {
         // SAFETY: plain integers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
+        // The user's measure is not background: it begins before this process is.
+        let slo = self.settings.slo.take().and_then(|choice| {
+            let failed = |error| self.notes.push(format!("--slo: cannot start a shell: {error}"));
+            Slo::start(&choice).map_err(failed).ok()
+        });
         // What is read ahead for the job is background too, and deciding for it must not take the CPU from the
         // foreground. Not SCHED_IDLE: a frozen job must be thawed in time. Under autogroup nice counts only within the
         // session, which is the supervisor's own; the file is missing without autogroup.
@@ -190,7 +202,7 @@ impl Supervisor {
         let Sensors { disks, bpf, kind, notes } =
             sensors::start(&self.settings, freezer.can_freeze(), &family);
         self.notes.extend(notes);
-        let engine = Arc::new(Mutex::new(Engine::new(disks, family, Arc::clone(&self.shared))));
+        let engine = Arc::new(Mutex::new(Engine::new(disks, family.clone(), Arc::clone(&self.shared))));
         let gone = Arc::new(AtomicBool::new(false));
         let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         if let Some(listener) = &listener {
@@ -201,12 +213,21 @@ impl Supervisor {
         }
         let sensing = clock::now();
         let sensor = bpf.as_ref().map_or(-1, lull_bpf::BlockSensor::wake_fd);
-        let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor]);
+        let mut cpus = CpuStart::begin(&self.settings, &freezer, family, slo, &nudge);
+        self.notes.extend(cpus.note());
+        let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1]);
         let (mut told, mut healed) = (Nanos::ZERO, Nanos::ZERO);
         let mut job_ended = false;
         loop {
             let now = clock::now();
             let mut guard = lock(&engine);
+            if let Some(started) = cpus.finish(&freezer, now) {
+                match started {
+                    Ok(cpu) => guard.cpu = Some(cpu),
+                    Err(error) => self.notes.push(error.to_string()),
+                }
+                sleep.watch(CPU_SENSOR, cpus.wake_fd());
+            }
             let Next { at } = guard.turn(now);
             freezer.set(now, guard.wants_frozen());
             if let Some(bpf) = bpf.as_ref().filter(|_| now.since(healed) >= HEAL_EVERY) {
@@ -250,6 +271,9 @@ impl Supervisor {
             }
             if let Some(bpf) = bpf.as_ref().filter(|_| sleep.is_ready(SENSOR)) {
                 bpf.drain();
+            }
+            if sleep.is_ready(CPU_SENSOR) {
+                cpus.drain();
             }
         }
         lock(&engine).release_all(clock::now());
@@ -306,6 +330,7 @@ impl Supervisor {
             sensors_ns: sensing.since(began).0,
             notes: self.notes.clone(),
             disks: engine.disks.iter().map(disk_summary).collect(),
+            cpu: engine.cpu.as_ref().map(|cpu| cpu.summary(now)),
         }
     }
 }
@@ -356,6 +381,11 @@ fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nanos) -> Statu
         status.loaded_ns = report.loaded.mean().map(|mean| mean.0);
         status.interval = disk.resource.setting().interval.to_string();
         status.depth = depth_text(disk.resource.depth(now));
+        status.disk_slowdown = disk.control.slowdown().map(Into::into);
+    }
+    if let Some(cpu) = &engine.cpu {
+        status.cpu_slowdown = cpu.slowdown();
+        status.frozen_for_cpu = cpu.is_frozen();
     }
     status
 }

@@ -1,0 +1,330 @@
+//! The CPUs of the live engine: sensor, policy and gates of one resource.
+//!
+//! The policy ([`Lender`]) says what is lent: how many CPUs, and whether the job is held beside the foreground. Here that
+//! becomes what the kernel understands: the job's cpuset, and a frozen group while the machine of the CPUs is in F or P.
+//!
+//! ```text
+//!  CPU observers ──totals──▶ Lender ──rung──▶ CPUs lent (cpuset)
+//!        │                                └─▶ interval of the machine
+//!        └──────observation──▶ Resource ──F or P──▶ frozen
+//! ```
+//!
+//! User space is woken when the foreground begins while the job runs, and once it has been gone for the interval; both
+//! spaced, so that holding never costs more than it saves. The policy is asked every few milliseconds while both
+//! classes are at work.
+//!
+//! What the foreground loses is taken from its bursts, or from the user's own measure (`--slo`), which then decides alone.
+
+use lull_bpf::cpu::{CpuTotals, Cpus};
+use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_QUIET};
+use lull_core::lend::{CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Rung};
+use lull_core::{
+    Account, Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State,
+    TrialSetting,
+};
+use lull_linux::gate::lend::Lender as CpuGate;
+use serde::{Deserialize, Serialize};
+
+use super::slo::Slo;
+use super::summary::SlowdownSummary;
+
+/// How often the policy is asked while foreground and job are at work, and while not.
+const ASK_EVERY: Nanos = Nanos::from_millis(5);
+const ASK_AT_REST: Nanos = Nanos::from_millis(25);
+/// How often the CPUs that are lent may be others.
+const CHOOSE_EVERY: Nanos = Nanos::from_secs(1);
+/// The least time between two wake-ups that make us hold the job.
+const SPACING: Nanos = Nanos::from_micros(200);
+/// CPUs are exchanged when the foreground uses one of them less by this share of a CPU.
+const MARGIN: f64 = 0.1;
+/// The job wants the CPU if it used this share of one since it was last asked.
+const WANTS: Share = Share::percent(1);
+/// The rung of a new job: all CPUs, held beside the foreground. Most jobs may stay there.
+const START: HoldRule = HoldRule::While(Nanos::from_micros(200));
+/// Where the order of tests begins; any number will do.
+const SEED: u64 = 0x6370_7573;
+
+/// What the run was told about CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CpuAim {
+    /// Foreground time that may be lost.
+    pub(crate) promise: Loss,
+    /// The job's least share of time.
+    pub(crate) floor: Share,
+    /// The longest it is held without a break.
+    pub(crate) longest: Nanos,
+}
+
+/// For the status line and the summary.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CpuSummary {
+    /// How much longer the foreground's bursts, or the user's measure, took beside the job.
+    pub(crate) slowdown: Option<SlowdownSummary>,
+    /// What was compared.
+    pub(crate) measure: String,
+    /// What is lent at the end, as text.
+    pub(crate) lent: String,
+    /// How often that changed.
+    pub(crate) moves: u32,
+    /// CPU time of foreground and background, in nanoseconds.
+    pub(crate) foreground_busy_ns: u64,
+    pub(crate) background_busy_ns: u64,
+    /// Time withheld for tests.
+    pub(crate) tested_ns: u64,
+    /// Share of its time that the foreground lost, over the whole run and in the worst window, and what was promised.
+    pub(crate) lost: f64,
+    pub(crate) lost_worst: f64,
+    pub(crate) promised: f64,
+    pub(crate) kept: bool,
+}
+
+impl CpuSummary {
+    /// A few lines for a person.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!(
+            "lull: cpu: background {} of CPU time, foreground {}; lent {}\n",
+            Nanos(self.background_busy_ns),
+            Nanos(self.foreground_busy_ns),
+            self.lent
+        );
+        if let Some(slowdown) = &self.slowdown {
+            text += &format!(
+                "lull: cpu: {} took {} longer beside the job, a 95% interval from {} comparisons\n",
+                self.measure,
+                slowdown.text(),
+                slowdown.pairs
+            );
+        }
+        text += &format!(
+            "lull: cpu: the foreground lost {:.1}% of its time ({:.1}% in the worst window) of {:.1}% promised: {}; known from comparing moments with and without the job\n",
+            self.lost * 100.0,
+            self.lost_worst * 100.0,
+            self.promised * 100.0,
+            if self.kept { "kept" } else { "NOT kept" }
+        );
+        text
+    }
+}
+
+pub(crate) struct Cpu {
+    cpus: Cpus,
+    gate: CpuGate,
+    slo: Option<Slo>,
+    choices: CpuChoices,
+    lender: Lender,
+    budget: Budget,
+    resource: Resource,
+    lending: Lending,
+    /// CPUs lent, and how the job is held on them.
+    choice: Option<(u32, HoldRule)>,
+    asked: Nanos,
+    chosen: Nanos,
+    /// CPU time of the foreground on each CPU when CPUs were last chosen.
+    busy: Vec<Nanos>,
+    totals: CpuTotals,
+    wants: bool,
+    ran: Nanos,
+    looked: Nanos,
+    frozen: bool,
+}
+
+impl Cpu {
+    pub(crate) fn new(cpus: Cpus, gate: CpuGate, slo: Option<Slo>, aim: &CpuAim, now: Nanos) -> Self {
+        let choices = CpuChoices::of_cpus(u32::try_from(gate.all().len()).unwrap_or(u32::MAX));
+        let ladder = choices.ladder();
+        let start = ladder
+            .rungs()
+            .filter(|rung| rung.first == ladder.top().first)
+            .find(|rung| choices.choice(*rung).is_some_and(|(_, rule)| rule == START))
+            .unwrap_or(Rung::BOTTOM);
+        let trial = slo.as_ref().map_or_else(TrialSetting::default, Slo::trial);
+        let setting = LendSetting {
+            trial: TrialSetting { budget: aim.promise, ..trial },
+            floor: aim.floor,
+            longest: aim.longest,
+            ..LendSetting::default()
+        };
+        let budget = Budget::new(BudgetSetting { promise: aim.promise, ..BudgetSetting::default() });
+        let lender = Lender::new(ladder, start, setting, Account(0), SEED);
+        let totals = cpus.totals(now);
+        Self {
+            cpus,
+            gate,
+            slo,
+            choices,
+            lender,
+            budget,
+            resource: Resource::new(Setting::default()),
+            lending: Lending::Held,
+            choice: None,
+            asked: now,
+            chosen: now,
+            busy: Vec::new(),
+            totals,
+            wants: false,
+            ran: Nanos::ZERO,
+            looked: now,
+            frozen: false,
+        }
+    }
+
+    /// Whether the job has to be frozen.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    /// Looks at the CPUs and decides; `is_held`: the job is frozen now, on whoever's behalf. Returns when to look again.
+    pub(crate) fn turn(&mut self, now: Nanos, is_held: bool) -> Nanos {
+        if !is_held {
+            self.ran = self.ran.plus(now.since(self.looked));
+        }
+        self.looked = now;
+        let due = self.lender.next_change(now).is_some_and(|at| now >= at);
+        if due || now.since(self.asked) >= self.ask_every() {
+            self.ask(now, is_held);
+        }
+        self.frozen = self.wants && self.holds(now);
+        let next = self.asked.plus(self.ask_every());
+        let next = self.lender.next_change(now).map_or(next, |at| at.min(next));
+        self.wake(now).map_or(next, |at| at.min(next))
+    }
+
+    fn ask_every(&self) -> Nanos {
+        if self.wants && self.lender.at_work() { ASK_EVERY } else { ASK_AT_REST }
+    }
+
+    /// Asks the policy, and does what it says.
+    fn ask(&mut self, now: Nanos, is_held: bool) {
+        let span = now.since(self.asked);
+        self.asked = now;
+        let before = std::mem::replace(&mut self.totals, self.cpus.totals(now));
+        let used = self.totals.background_busy.since(before.background_busy);
+        // Who is held cannot show that it wants more.
+        self.wants = if is_held { self.wants } else { used >= WANTS.of(span) };
+        let busy = self.cpus.running(now)[0] > 0;
+        let counts = match &self.slo {
+            Some(slo) => slo.reading(self.totals.background_busy),
+            None => bursts(&self.totals),
+        };
+        let reading = LendReading { counts, busy, ran: self.ran, wants: self.wants };
+        self.lending = self.lender.step(now, &reading, &mut self.budget);
+        if self.lender.at_work() {
+            self.budget.pass(span);
+        }
+        if let Lending::Rung(rung) = self.lending {
+            let choice = self.choices.choice(rung);
+            let is_new = choice != self.choice;
+            if is_new || now.since(self.chosen) >= CHOOSE_EVERY {
+                self.lend(now, choice, is_new);
+            }
+        }
+    }
+
+    fn lend(&mut self, now: Nanos, choice: Option<(u32, HoldRule)>, is_new: bool) {
+        let Some((count, rule)) = choice else { return };
+        let span = now.since(self.chosen);
+        self.chosen = now;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if count < self.gate.all().len() || is_new {
+            let busy: Vec<Nanos> =
+                self.cpus.report(now).busy.iter().map(|[foreground, _]| *foreground).collect();
+            let used = |cpu: u32| {
+                let at = |times: &[Nanos]| {
+                    usize::try_from(cpu).ok().and_then(|cpu| times.get(cpu)).copied().unwrap_or_default()
+                };
+                at(&busy).since(at(&self.busy)).0 as f64 / (span.0 as f64).max(1.0)
+            };
+            // A kernel that refuses leaves the job all CPUs; the test then finds what that costs.
+            let _ = self.gate.lend(count, used, MARGIN);
+            self.busy = busy;
+        }
+        if is_new {
+            self.choice = choice;
+            let interval = match rule {
+                HoldRule::While(length) => Interval::Finite(length),
+                HoldRule::Never => Interval::NONE,
+            };
+            self.resource.configure(now, Setting { interval, ..Setting::default() });
+            if let HoldRule::While(length) = rule {
+                self.cpus.set_waking(length, SPACING);
+            }
+        }
+    }
+
+    fn is_guarded(&self) -> bool {
+        self.lender.at_work()
+            && matches!(self.lending, Lending::Rung(_))
+            && matches!(self.choice, Some((_, HoldRule::While(_))))
+    }
+
+    fn holds(&mut self, now: Nanos) -> bool {
+        match self.lending {
+            Lending::Held => true,
+            Lending::Forced => false,
+            Lending::Rung(_) if self.is_guarded() => {
+                self.resource.note(now, self.cpus.observation(now));
+                matches!(self.resource.state(now), State::Foreground | State::Interval)
+            }
+            Lending::Rung(_) => false,
+        }
+    }
+
+    /// Asks for the wake-up that ends the present state; returns when to look if none will come.
+    fn wake(&mut self, now: Nanos) -> Option<Nanos> {
+        if !self.is_guarded() || !self.wants {
+            return None;
+        }
+        if !self.frozen {
+            self.cpus.ask_wake(WAKE_FOREGROUND_BEGIN);
+            return None;
+        }
+        self.cpus.ask_wake(WAKE_QUIET);
+        // No timer runs for a foreground that had gone before we asked.
+        match self.resource.state(now) {
+            State::Interval => self.resource.interval_end(now).map(|at| at.max(now)),
+            _ => None,
+        }
+    }
+
+    /// What the foreground loses on the rung in force.
+    pub(crate) fn slowdown(&self) -> Option<SlowdownSummary> {
+        self.lender.status(&self.budget).slowdown.map(Into::into)
+    }
+
+    pub(crate) fn summary(&self, now: Nanos) -> CpuSummary {
+        let status: LendStatus = self.lender.status(&self.budget);
+        let totals = self.cpus.totals(now);
+        CpuSummary {
+            slowdown: status.slowdown.map(Into::into),
+            measure: self.slo.as_ref().map_or_else(|| "bursts".to_owned(), |slo| slo.name().to_owned()),
+            lent: self.lent(),
+            moves: status.moves,
+            foreground_busy_ns: totals.foreground_busy.0,
+            background_busy_ns: totals.background_busy.0,
+            tested_ns: status.withheld.0,
+            lost: status.kept.overall,
+            lost_worst: status.kept.worst,
+            promised: self.budget.setting().promise.fraction(),
+            kept: status.kept.promise,
+        }
+    }
+
+    fn lent(&self) -> String {
+        match self.choice {
+            None => "nothing".to_owned(),
+            Some((count, HoldRule::Never)) => format!("{count} CPUs, never held"),
+            Some((count, HoldRule::While(length))) => {
+                format!("{count} CPUs, held beside the foreground and for {length} after it")
+            }
+        }
+    }
+}
+
+/// The foreground's bursts as a trial counts them.
+fn bursts(totals: &CpuTotals) -> Reading {
+    Reading {
+        count: totals.quiet.count + totals.loaded.count,
+        sum: totals.quiet.response_ns + totals.loaded.response_ns,
+        work: totals.background_busy.0,
+    }
+}

@@ -73,6 +73,8 @@ const THRIFTY: Share = Share::percent(5);
 const THRIFTY_AFTER: Nanos = Nanos::from_secs(4);
 /// After this many pairs a probe that looks bad has failed, proved or not.
 const DOUBT: u32 = 48;
+/// After false alarms the quick eye is closed for so many hold-offs at the most.
+const BLIND: u64 = 3;
 /// A probe leaves this part of the cap, one in so many, to the base.
 const RESERVE: u64 = 4;
 /// Work that was less is looked at again after this many hold-offs.
@@ -129,7 +131,7 @@ impl Lender {
             floor: Floor::new(setting.floor, Nanos(setting.longest.0 / 3)),
             base,
             probe: None,
-            blind: (Nanos::ZERO, setting.hold_off),
+            blind: (Nanos::ZERO, Nanos(setting.hold_off.0 / 4)),
             latest: None,
             lending: Lending::Held,
             at_work: false,
@@ -326,7 +328,9 @@ impl Lender {
         let Some(slowdown) = record.known() else { return };
         let room = budget.room(self.account).fraction();
         let tried = slowdown.pairs.saturating_sub(probe.pairs);
-        let looks_bad = tried >= DOUBT && slowdown.ratio - 1.0 > room;
+        // What was known of a former base would hide what has begun since.
+        let ratio = if probe.guards { record.evidence.ratio_of_latest(tried) } else { slowdown.ratio };
+        let looks_bad = tried >= DOUBT && ratio - 1.0 > room;
         let proved = slowdown.low - 1.0 > room;
         if proved || looks_bad || tried >= GIVE_UP {
             self.book.of_mut(probe.rung).book(self.account, budget);
@@ -338,9 +342,8 @@ impl Lender {
         let worst = share_of(slowdown.high - 1.0);
         let lasts = budget.lasts(self.account, worst).is_none_or(|lasts| lasts >= self.setting.trust);
         let affordable = slowdown.high < 2.0 && lasts;
-        let cleared = !record.evidence.is_suspected()
-            && (!probe.guards || tried >= FEW || slowdown.pairs < probe.pairs);
-        if slowdown.ratio - 1.0 > room || !affordable || !cleared {
+        let cleared = !record.evidence.is_suspected() && (!probe.guards || tried >= FEW);
+        if ratio - 1.0 > room || !affordable || !cleared {
             return;
         }
         self.book.of_mut(probe.rung).book(self.account, budget);
@@ -349,8 +352,8 @@ impl Lender {
         if bolder || self.book.of(probe.rung).works_more_than(self.book.of(self.base)) {
             if probe.guards {
                 // The alarm was false.
-                self.blind =
-                    (now.plus(self.blind.1), self.blind.1.times(2).min(self.setting.longest_hold_off));
+                let longest = self.setting.hold_off.times(BLIND);
+                self.blind = (now.plus(self.blind.1), self.blind.1.times(2).min(longest));
             }
             self.move_to(probe.rung);
         } else {

@@ -110,3 +110,25 @@ fn a_probe_waits_for_credits() {
     assert!(!lent.contains(&Lending::Rung(top())), "the debt of another resource is earned back first");
     assert!(bench.run(5_000, true, |_| 1_000).contains(&Lending::Rung(top())));
 }
+
+#[test]
+fn when_harm_becomes_less_everything_may_be_tried_again() {
+    // One CPU slows requests by 3%, two by half: the lender settles on one, and two are barred for minutes.
+    let mut bench = Bench::new(Rung { first: 1, second: top().second });
+    let harm = |two: u64, one: u64| {
+        move |lending: Lending| match lending {
+            Lending::Held => 1_000,
+            Lending::Rung(rung) if rung.first == 1 => 1_000 + one,
+            Lending::Rung(_) | Lending::Forced => 1_000 + two,
+        }
+    };
+    bench.run(120_000, true, harm(500, 30));
+    assert_eq!(bench.rung().first, 1);
+    for _ in 0..6 {
+        bench.lender.fail(bench.now, top(), true);
+    }
+    bench.run(30_000, true, harm(500, 30));
+    assert_eq!(bench.rung().first, 1, "it is barred");
+    bench.run(60_000, true, harm(0, 0));
+    assert_eq!(bench.rung(), top(), "long before the bar would have ended");
+}

@@ -172,6 +172,12 @@ impl Evidence {
         self.pairs.iter().fold(Nanos::ZERO, |sum, pair| sum.plus(pair.lent))
     }
 
+    /// The ratio that the latest pairs show by themselves.
+    pub(crate) fn ratio_of_latest(&self, pairs: u32) -> f64 {
+        let before = self.pairs.len().saturating_sub(pairs as usize);
+        sums(self.pairs.range(before..)).ratio()
+    }
+
     /// Everything is forgotten but what a usual level is.
     pub(crate) fn clear(&mut self) {
         let levels = std::mem::take(&mut self.levels);

@@ -70,7 +70,7 @@ const GIVE_UP: u32 = 400;
 const SUPPOSED: f64 = 0.5;
 /// Tests withhold no more than this part of the time in the long run, and so much at the beginning.
 const THRIFTY: Share = Share::percent(5);
-const THRIFTY_AFTER: Nanos = Nanos::from_secs(4);
+const THRIFTY_AFTER: Nanos = Nanos::from_secs(2);
 /// After this many pairs a probe that looks bad has failed, proved or not.
 const DOUBT: u32 = 48;
 /// After false alarms the quick eye is closed for so many hold-offs at the most.

@@ -62,7 +62,7 @@ fn mistakes_in_options_are_told_in_one_line() {
     assert_told(&run(&["--interval", "5", "true"]), 125, &["--interval", "'5'", "unit"]);
     assert_told(&run(&["--interval", "5parsecs", "true"]), 125, &["5parsecs"]);
     assert_told(&run(&["--depth", "0", "true"]), 125, &["--depth", "0"]);
-    assert_told(&run(&["--budget", "much", "true"]), 125, &["--budget", "much"]);
+    assert_told(&run(&["--max-slowdown", "much", "true"]), 125, &["--max-slowdown", "much"]);
     assert_told(&run(&["--longest-hold", "7", "true"]), 125, &["--longest-hold", "7"]);
     assert_told(&run(&["--gate", "most", "true"]), 125, &["--gate", "most"]);
     assert_told(&run(&["--no-such-option", "true"]), 125, &["--no-such-option"]);

@@ -1,12 +1,13 @@
 //! The slowdown that lull itself reports, to be held against the one that the harness measured.
 //!
-//! `lull run --summary FILE --json` writes an object. In it, `slowdown` is a list with one entry per resource:
+//! `lull run --summary FILE --json` writes an object. In it, `cpu.slowdown` says what the job cost the foreground's
+//! bursts, as ratios to the same foreground without the job, with the ends of the 95% confidence interval:
 //!
 //! ```text
-//! "slowdown": [ { "resource": "cpu", "estimate": 0.031, "low": 0.012, "high": 0.050 }, … ]
+//! "cpu": { "slowdown": { "ratio": 1.031, "low": 1.012, "high": 1.050, "pairs": 57 }, … }
 //! ```
-//! Numbers are the foreground's loss in parts of one (0.031: 3.1% slower), `low` and `high` the ends of the 95% confidence
-//! interval. Here they become ratios to the foreground alone (1.031), as the harness measures them.
+//!
+//! An interval without an upper end (`null`) says nothing yet, and counts as no report.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -31,10 +32,9 @@ impl Reported {
 
 /// What a summary of `lull run` says about the CPU; none if it says nothing.
 pub fn reported_cpu_slowdown(summary: &Value) -> Option<Reported> {
-    let entries = summary.get("slowdown")?.as_array()?;
-    let cpu = entries.iter().find(|entry| entry.get("resource").and_then(Value::as_str) == Some("cpu"))?;
-    let ratio = |name: &str| Some(1.0 + cpu.get(name)?.as_f64()?);
-    Some(Reported { estimate: ratio("estimate")?, low: ratio("low")?, high: ratio("high")? })
+    let slowdown = summary.get("cpu")?.get("slowdown")?;
+    let ratio = |name: &str| slowdown.get(name)?.as_f64();
+    Some(Reported { estimate: ratio("ratio")?, low: ratio("low")?, high: ratio("high")? })
 }
 
 #[cfg(test)]

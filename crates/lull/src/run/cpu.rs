@@ -13,11 +13,14 @@
 //! spaced, so that holding never costs more than it saves. The policy is asked every few milliseconds while both
 //! classes are at work.
 //!
+//! A job begins with everything, protected by its marks alone, until that is seen to harm: a foreground that gives
+//! nothing to compare, because it never sleeps, then keeps what the kernel's priorities give it.
+//!
 //! What the foreground loses is taken from its bursts, or from the user's own measure (`--slo`), which then decides alone.
 
 use lull_bpf::cpu::{CpuTotals, Cpus};
 use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_QUIET};
-use lull_core::lend::{CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Rung};
+use lull_core::lend::{CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending};
 use lull_core::{
     Account, Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State,
     TrialSetting,
@@ -39,8 +42,10 @@ const SPACING: Nanos = Nanos::from_micros(200);
 const MARGIN: f64 = 0.1;
 /// The job wants the CPU if it used this share of one since it was last asked.
 const WANTS: Share = Share::percent(1);
-/// The rung of a new job: all CPUs, held beside the foreground. Most jobs may stay there.
-const START: HoldRule = HoldRule::While(Nanos::from_micros(200));
+/// A foreground that uses less of one CPU is that of a machine at rest: its daemons need no tests, and get none.
+const AT_REST: Share = Share::percent(5);
+/// That share is a mean over about this time.
+const MEAN_OVER: Nanos = Nanos::from_millis(500);
 /// Where the order of tests begins; any number will do.
 const SEED: u64 = 0x6370_7573;
 
@@ -95,6 +100,10 @@ impl CpuSummary {
                 slowdown.pairs
             );
         }
+        // Without an interval that is closed nothing was proved, in either direction.
+        let Some(SlowdownSummary { high: Some(_), .. }) = &self.slowdown else {
+            return text + "lull: cpu: too little was compared to say what the foreground lost\n";
+        };
         text += &format!(
             "lull: cpu: the foreground lost {:.1}% of its time ({:.1}% in the worst window) of {:.1}% promised: {}; known from comparing moments with and without the job\n",
             self.lost * 100.0,
@@ -122,6 +131,10 @@ pub(crate) struct Cpu {
     /// CPU time of the foreground on each CPU when CPUs were last chosen.
     busy: Vec<Nanos>,
     totals: CpuTotals,
+    /// Share of one CPU that the foreground uses, lately.
+    share: f64,
+    /// Bursts of a foreground at work.
+    counts: Reading,
     wants: bool,
     ran: Nanos,
     looked: Nanos,
@@ -132,11 +145,6 @@ impl Cpu {
     pub(crate) fn new(cpus: Cpus, gate: CpuGate, slo: Option<Slo>, aim: &CpuAim, now: Nanos) -> Self {
         let choices = CpuChoices::of_cpus(u32::try_from(gate.all().len()).unwrap_or(u32::MAX));
         let ladder = choices.ladder();
-        let start = ladder
-            .rungs()
-            .filter(|rung| rung.first == ladder.top().first)
-            .find(|rung| choices.choice(*rung).is_some_and(|(_, rule)| rule == START))
-            .unwrap_or(Rung::BOTTOM);
         let trial = slo.as_ref().map_or_else(TrialSetting::default, Slo::trial);
         let setting = LendSetting {
             trial: TrialSetting { budget: aim.promise, ..trial },
@@ -145,7 +153,7 @@ impl Cpu {
             ..LendSetting::default()
         };
         let budget = Budget::new(BudgetSetting { promise: aim.promise, ..BudgetSetting::default() });
-        let lender = Lender::new(ladder, start, setting, Account(0), SEED);
+        let lender = Lender::new(ladder, ladder.top(), setting, Account(0), SEED);
         let totals = cpus.totals(now);
         Self {
             cpus,
@@ -161,6 +169,8 @@ impl Cpu {
             chosen: now,
             busy: Vec::new(),
             totals,
+            share: 0.0,
+            counts: Reading::default(),
             wants: false,
             ran: Nanos::ZERO,
             looked: now,
@@ -201,10 +211,14 @@ impl Cpu {
         let used = self.totals.background_busy.since(before.background_busy);
         // Who is held cannot show that it wants more.
         self.wants = if is_held { self.wants } else { used >= WANTS.of(span) };
-        let busy = self.cpus.running(now)[0] > 0;
+        let mut busy = self.cpus.running(now)[0] > 0;
         let counts = match &self.slo {
             Some(slo) => slo.reading(self.totals.background_busy),
-            None => bursts(&self.totals),
+            None => {
+                let spent = self.totals.foreground_busy.since(before.foreground_busy);
+                busy &= self.count_bursts(span, spent, &before);
+                self.counts
+            }
         };
         let reading = LendReading { counts, busy, ran: self.ran, wants: self.wants };
         self.lending = self.lender.step(now, &reading, &mut self.budget);
@@ -218,6 +232,20 @@ impl Cpu {
                 self.lend(now, choice, is_new);
             }
         }
+    }
+
+    /// Counts the foreground's bursts since the last look, unless they are those of a machine at rest; says which.
+    fn count_bursts(&mut self, span: Nanos, spent: Nanos, before: &CpuTotals) -> bool {
+        let weight = (span.0 as f64 / MEAN_OVER.0 as f64).min(1.0);
+        self.share += weight * (spent.0 as f64 / (span.0 as f64).max(1.0) - self.share);
+        let is_at_work = self.share >= AT_REST.fraction();
+        if is_at_work {
+            let (new, old) = (bursts(&self.totals), bursts(before));
+            self.counts.count += new.0.saturating_sub(old.0);
+            self.counts.sum += new.1.saturating_sub(old.1);
+        }
+        self.counts.work = self.totals.background_busy.0;
+        is_at_work
     }
 
     fn lend(&mut self, now: Nanos, choice: Option<(u32, HoldRule)>, is_new: bool) {
@@ -320,11 +348,7 @@ impl Cpu {
     }
 }
 
-/// The foreground's bursts as a trial counts them.
-fn bursts(totals: &CpuTotals) -> Reading {
-    Reading {
-        count: totals.quiet.count + totals.loaded.count,
-        sum: totals.quiet.response_ns + totals.loaded.response_ns,
-        work: totals.background_busy.0,
-    }
+/// The foreground's bursts and the time they took.
+fn bursts(totals: &CpuTotals) -> (u64, u64) {
+    (totals.quiet.count + totals.loaded.count, totals.quiet.response_ns + totals.loaded.response_ns)
 }

@@ -242,7 +242,7 @@ impl Front {
         loop {
             match self.helpers.channel.receive(true) {
                 Ok(Packet::Message(bytes, _)) => match serde_json::from_slice(&bytes) {
-                    Ok(FromSupervisor::Status(status)) => self.status.set(status),
+                    Ok(FromSupervisor::Status(status)) => self.status.set(*status),
                     Ok(FromSupervisor::Summary(summary)) => return Some(summary),
                     Ok(FromSupervisor::Serving) | Err(_) => {}
                 },

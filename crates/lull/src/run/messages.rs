@@ -21,7 +21,7 @@ pub(crate) enum FromSupervisor {
     /// Trapped calls will be answered.
     Serving,
     /// For the status line.
-    Status(Status),
+    Status(Box<Status>),
     /// The last words.
     Summary(Box<Summary>),
 }

@@ -26,6 +26,9 @@ pub(crate) struct Sensors {
 /// How often the job's processes are looked for.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 
+/// A job that ends sooner does not pay for the sensor of the CPUs.
+const SHORT_JOB: Nanos = Nanos::from_millis(250);
+
 /// Sectors are 512 bytes in sysfs, whatever the disk's own.
 fn is_worth_watching(root: &Root, disk: &HostDisk) -> bool {
     let size: u64 = root.number(format!("/sys/block/{}/size", disk.name)).unwrap_or(0);
@@ -128,6 +131,7 @@ pub(crate) fn start_cpu(
         job_group: family.group_id(),
     };
     std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_nanos(SHORT_JOB.0));
         // Nobody waits for it any more: the job has ended.
         let _ = sender.send(CpuSensor::load(&aim));
         when_done();

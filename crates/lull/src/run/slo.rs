@@ -180,10 +180,12 @@ fn shell(text: &str) -> std::io::Result<Child> {
     command.spawn()
 }
 
-/// The first number in a line.
+/// The first word of a line that is a number, with a unit or without.
 fn number_in(line: &str) -> Option<f64> {
-    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
-    line.split(|c: char| !is_part(c)).find_map(|word| word.parse().ok())
+    let ends_word = |c: char| c.is_whitespace() || matches!(c, '=' | ':' | ',' | ';');
+    let is_unit = |c: char| c.is_alphabetic() || matches!(c, '%' | '/');
+    let mut words = line.split(ends_word).map(|word| word.trim_end_matches(is_unit));
+    words.find_map(|word| word.parse().ok())
 }
 
 /// The value of a metric, named with or without its labels.

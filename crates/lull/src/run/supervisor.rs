@@ -241,7 +241,7 @@ impl Supervisor {
                 told = now;
                 let status = status(&guard, &freezer, now, began);
                 drop(guard);
-                self.tell(&FromSupervisor::Status(status));
+                self.tell(&FromSupervisor::Status(Box::new(status)));
             } else {
                 drop(guard);
             }

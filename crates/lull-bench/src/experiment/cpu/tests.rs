@@ -71,7 +71,7 @@ fn a_summary_without_an_interval_says_nothing_and_a_broken_one_is_noted() {
     let file = dir.path().join("summary");
     let mut notes = Vec::new();
     for (text, wanted) in
-        [("{}", None), (r#"{"slowdown":[{"resource":"cpu","estimate":0.5,"low":0.25,"high":1}]}"#, Some(1.5))]
+        [("{}", None), (r#"{"cpu":{"slowdown":{"ratio":1.5,"low":1.25,"high":2}}}"#, Some(1.5))]
     {
         std::fs::write(&file, text).unwrap();
         assert_eq!(reported(&file, &mut notes).map(|reported| reported.estimate), wanted);

@@ -27,8 +27,9 @@ fn what_makes_no_sense_is_refused_with_the_next_step() {
 #[test]
 fn the_first_number_of_a_line_counts() {
     assert_eq!(number_in("p99 = 12.5 ms of 3"), Some(12.5));
+    assert_eq!(number_in("latency:0.4ms"), Some(0.4));
     assert_eq!(number_in("1e3"), Some(1000.0));
-    assert_eq!(number_in("no number e here"), None);
+    assert_eq!(number_in("no number e here, nan"), None);
     assert_eq!(number_in(""), None);
 }
 

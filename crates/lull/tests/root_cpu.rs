@@ -1,0 +1,150 @@
+//! The CPUs as a resource of `lull run`: a job that harms is held beside a foreground that computes, within its bounds, and whatever
+//! is killed meanwhile leaves nothing frozen and nothing confined.
+//!
+//! A promise of nothing makes the engine hold as soon as it has compared anything; so the tests need no real harm.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::process::{Child, Command, Stdio};
+
+use common::{
+    assert_nothing_left, clean_text, finish, helper, job_of, lull_run, needs_root, new_marker, output, send,
+    spawn_marked, state_of, wait_until,
+};
+use serde_json::Value;
+
+/// Computes for a millisecond or two and sleeps as long, over and over: a foreground whose bursts can be compared.
+struct Computing(Child);
+
+impl Computing {
+    fn start() -> Self {
+        let script = "while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; sleep 0.002; done";
+        Self(Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Computing {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Computes for some seconds, then says that it is done.
+const JOB: &str = "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done; echo done";
+const STRICT: [&str; 4] = ["--max-slowdown", "0%", "--cpu-floor", "20%"];
+
+fn summary_of(options: &[&str], script: &str) -> Value {
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = file.path().to_str().unwrap();
+    let options: Vec<&str> = options.iter().copied().chain(["--json", "--summary", path]).collect();
+    assert_eq!(clean_text(&output(&mut lull_run(&options, &["sh", "-c", script]))), "done\n");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn root_a_job_alone_is_not_held_for_the_cpus() {
+    if !needs_root() {
+        return;
+    }
+    let summary = summary_of(&["--resources", "cpu"], JOB);
+    let cpu = &summary["cpu"];
+    assert!(cpu["lent"].as_str().unwrap().ends_with("never held"), "{summary}");
+    assert!(cpu["background_busy_ns"].as_u64().unwrap() > 0, "{summary}");
+    assert!(summary["disks"].as_array().unwrap().is_empty(), "{summary}");
+}
+
+#[test]
+fn root_a_promise_of_nothing_holds_a_job_beside_the_foreground_and_lets_it_end() {
+    if !needs_root() {
+        return;
+    }
+    let _foreground = Computing::start();
+    let summary = summary_of(&STRICT, JOB);
+    assert!(summary["freezes"].as_u64().unwrap() > 0, "{summary}");
+    assert!(summary["cpu"]["foreground_busy_ns"].as_u64().unwrap() > 0, "{summary}");
+    assert!((summary["cpu"]["promised"].as_f64().unwrap()).abs() < 1e-9, "{summary}");
+}
+
+#[test]
+fn root_without_holds_or_without_the_resource_nobody_watches_the_cpus() {
+    if !needs_root() {
+        return;
+    }
+    for options in [&["--longest-hold", "off"][..], &["--resources", "disk"], &["--sensor", "diskstats"]] {
+        assert!(summary_of(options, "echo done")["cpu"].is_null(), "{options:?}");
+    }
+}
+
+#[test]
+fn root_a_supervisor_killed_while_it_holds_leaves_the_job_running_on_all_cpus() {
+    if !needs_root() {
+        return;
+    }
+    let _foreground = Computing::start();
+    for name in ["lull-supervisor", "lull-guardian"] {
+        let marker = new_marker();
+        let child = spawn_marked(&mut lull_run(&STRICT, &["sh", "-c", JOB]), &marker);
+        let front = child.id();
+        let job = job_of(front);
+        let allowed = || {
+            let status = std::fs::read_to_string(format!("/proc/{job}/status")).unwrap_or_default();
+            status.lines().find(|line| line.starts_with("Cpus_allowed_list")).map(str::to_owned)
+        };
+        let before = allowed();
+        let (frozen, word) = {
+            let mut file = None;
+            wait_until("the job's freezer", || {
+                file = common::freeze_file(front);
+                file.is_some()
+            });
+            file.unwrap()
+        };
+        let is_frozen = || {
+            std::fs::read_to_string(&frozen)
+                .is_ok_and(|text| text.trim() == word || text.trim() == "FREEZING")
+        };
+        wait_until("a hold", || is_frozen() || state_of(job).is_none());
+        send(helper(front, name).unwrap_or(u32::MAX >> 1), libc::SIGKILL);
+        if name == "lull-supervisor" && before.is_some() {
+            wait_until("all CPUs", || allowed().is_none() || (allowed() == before && !is_frozen()));
+        }
+        assert_eq!(clean_text(&finish(child)), "done\n");
+        assert_nothing_left(front, &marker);
+    }
+}
+
+#[test]
+fn root_the_user_s_measure_decides_and_ends_with_the_job() {
+    if !needs_root() {
+        return;
+    }
+    let marker = new_marker();
+    let slo = "while :; do echo 10; sleep 0.2; done";
+    let child = spawn_marked(&mut lull_run(&["--slo", slo], &["sh", "-c", "sleep 1; echo done"]), &marker);
+    let front = child.id();
+    assert_eq!(clean_text(&finish(child)), "done\n");
+    assert_nothing_left(front, &marker);
+    let is_measure = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|words| words.contains("do echo 10; sleep 0.2"))
+    };
+    wait_until("the measure's end", || !common::processes().iter().any(|pid| is_measure(pid)));
+}
+
+#[test]
+fn root_a_measure_that_makes_no_sense_is_refused() {
+    for (options, offending) in [
+        (["--slo", "https://localhost/metrics x"], "curl"),
+        (["--slo", "http://localhost/metrics"], "METRIC"),
+        (["--cpu-floor", "2"], "percent"),
+        (["--resources", "tape"], "tape"),
+    ] {
+        let told = output(&mut lull_run(&options, &["true"]));
+        assert_eq!(told.status.code(), Some(125), "{options:?}");
+        let text = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(text.contains(offending), "{options:?}: {text}");
+    }
+}

@@ -1,0 +1,17 @@
+//! A discrete-event simulator of devices and workloads under the idletime policy.
+#![forbid(unsafe_code)]
+
+pub mod agenda;
+pub mod class;
+pub mod device;
+pub mod policy;
+mod sensor;
+pub mod span;
+mod station;
+pub mod trace;
+pub mod workload;
+pub mod world;
+
+pub use class::Class;
+pub use station::Tally;
+pub use world::{Client, World};

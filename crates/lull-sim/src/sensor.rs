@@ -1,0 +1,64 @@
+//! What a perfect sensor knows of a station: the views of both classes and the histograms that control needs.
+//!
+//! It counts as the kernel programs do: a request is in service from its arrival at the device's queue to its end. With the
+//! start rule *request* the interval begins when the scheduler hands a request to the device (section 3.3 of the paper),
+//! so the latest start is that of the handing over, if that came after the arrival.
+
+use lull_core::{ClassView, Nanos, Observation, Telemetry};
+
+use crate::class::Class;
+use crate::device::Request;
+
+/// The views and histograms of one station.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sensor {
+    pub(crate) view: Observation,
+    pub(crate) telemetry: Telemetry,
+}
+
+impl Sensor {
+    fn class(&mut self, class: Class) -> &mut ClassView {
+        match class {
+            Class::Foreground => &mut self.view.foreground,
+            Class::Background => &mut self.view.background,
+        }
+    }
+
+    pub(crate) fn arrives(&mut self, now: Nanos, class: Class) {
+        let foreground = &self.view.foreground;
+        if class == Class::Foreground && foreground.in_service == 0 && foreground.ended > 0 {
+            self.telemetry.gaps.record(now.since(foreground.last_end));
+        }
+        let view = self.class(class);
+        view.in_service += 1;
+        view.started += 1;
+        view.last_start = now;
+    }
+
+    pub(crate) fn is_handed_over(&mut self, now: Nanos, class: Class) {
+        self.class(class).last_start = now;
+    }
+
+    pub(crate) fn ends(&mut self, now: Nanos, request: &Request) {
+        let view = self.class(request.class);
+        view.in_service = view.in_service.saturating_sub(1);
+        view.ended += 1;
+        view.last_end = now;
+        let latency = now.since(request.arrived);
+        let telemetry = &mut self.telemetry;
+        match request.class {
+            Class::Background => telemetry.service.record(latency),
+            Class::Foreground if request.loaded => telemetry.loaded.record(latency),
+            Class::Foreground => telemetry.quiet.record(latency),
+        }
+    }
+
+    /// The histograms with the counts of now.
+    pub(crate) fn telemetry(&mut self, rotational: bool) -> &Telemetry {
+        self.telemetry.foreground_last_end = self.view.foreground.last_end;
+        self.telemetry.foreground_started = self.view.foreground.started;
+        self.telemetry.background_started = self.view.background.started;
+        self.telemetry.rotational = rotational;
+        &self.telemetry
+    }
+}

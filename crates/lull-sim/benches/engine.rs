@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lull_core::{ControlSetting, Interval, Nanos, Setting};
 use lull_sim::device::disk::{Disk, DiskSetting};
 use lull_sim::device::{Device, Server};
@@ -50,11 +50,12 @@ fn run(mut world: World, length: Nanos) -> u64 {
 fn benches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("events");
     for resources in [1_u32, 10, 100, 1_000] {
-        let length = Nanos(2_000_000_000 / u64::from(resources));
+        let length = Nanos::from_secs(if resources < 100 { 2 } else { 1 }).0 / u64::from(resources.min(20));
+        let length = Nanos(length);
         let world = world(resources, &server(), &fixed(), SERVICE.times(10));
         group.throughput(Throughput::Elements(run(world.clone(), length)));
         group.bench_function(BenchmarkId::new("resources", resources), |bencher| {
-            bencher.iter(|| run(world.clone(), length));
+            bencher.iter_batched(|| world.clone(), |world| run(world, length), BatchSize::PerIteration);
         });
     }
     let think = Nanos::from_millis(100);
@@ -65,7 +66,9 @@ fn benches(criterion: &mut Criterion) {
         let think = if name == "disk" { think } else { SERVICE.times(10) };
         let world = world(1, &device, &policy, think);
         group.throughput(Throughput::Elements(run(world.clone(), length)));
-        group.bench_function(name, |bencher| bencher.iter(|| run(world.clone(), length)));
+        group.bench_function(name, |bencher| {
+            bencher.iter_batched(|| world.clone(), |world| run(world, length), BatchSize::PerIteration);
+        });
     }
     group.finish();
 }

@@ -4,10 +4,12 @@
 pub mod agenda;
 pub mod class;
 pub mod device;
+pub mod net;
 pub mod policy;
 mod sensor;
 pub mod span;
 mod station;
+pub mod theory;
 pub mod trace;
 pub mod workload;
 pub mod world;

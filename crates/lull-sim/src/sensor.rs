@@ -40,10 +40,7 @@ impl Sensor {
     }
 
     pub(crate) fn ends(&mut self, now: Nanos, request: &Request) {
-        let view = self.class(request.class);
-        view.in_service = view.in_service.saturating_sub(1);
-        view.ended += 1;
-        view.last_end = now;
+        self.leaves(now, request.class);
         let latency = now.since(request.arrived);
         let telemetry = &mut self.telemetry;
         match request.class {
@@ -51,6 +48,14 @@ impl Sensor {
             Class::Foreground if request.loaded => telemetry.loaded.record(latency),
             Class::Foreground => telemetry.quiet.record(latency),
         }
+    }
+
+    /// A request is over, without a word of how long it took.
+    pub(crate) fn leaves(&mut self, now: Nanos, class: Class) {
+        let view = self.class(class);
+        view.in_service = view.in_service.saturating_sub(1);
+        view.ended += 1;
+        view.last_end = now;
     }
 
     /// The histograms with the counts of now.

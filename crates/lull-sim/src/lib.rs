@@ -3,7 +3,9 @@
 
 pub mod agenda;
 pub mod class;
+pub mod compare;
 pub mod device;
+pub mod figures;
 pub mod net;
 pub mod policy;
 mod sensor;

@@ -233,7 +233,7 @@ impl Run {
     fn drive(&mut self, connection: usize) {
         if self.senders[connection].can_send() && !self.output[connection] {
             self.output[connection] = true;
-            self.interrupt(Job::Output(connection));
+            self.ask(Job::Output(connection));
         }
         if let Some(at) = self.senders[connection].timeout()
             && self.armed[connection].is_none_or(|armed| armed > at)

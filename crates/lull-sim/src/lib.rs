@@ -8,6 +8,7 @@ pub mod device;
 pub mod figures;
 pub mod net;
 pub mod policy;
+pub mod scenario;
 mod sensor;
 pub mod span;
 mod station;

@@ -28,7 +28,7 @@ DOCS        := README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
 # In CI the lock file is what was tested; elsewhere a new dependency may still be on its way into it.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: build demo test bench install uninstall fmt clean help deps
+.PHONY: build demo test bench figures install uninstall fmt clean help deps
 
 build: ## Compile target/release/lull (the default)
 	$(CARGO) build --release $(LOCKED) --bin lull
@@ -46,6 +46,9 @@ test: ## All checks and tests; each failure is reported, not only the first
 
 bench: build ## Measure the contenders on this disk: lull bench disk $(ARGS)
 	$(LULL) bench disk $(ARGS)
+
+figures: build ## Simulate the paper's figures into docs/results: lull sim all $(ARGS)
+	$(LULL) sim all --out docs/results $(ARGS)
 
 # As with any other package: `make && sudo make install`. Root needs no cargo for the second half.
 install: $(if $(wildcard $(LULL)),,build) ## Install program, man pages, completions (PREFIX, DESTDIR)

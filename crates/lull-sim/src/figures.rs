@@ -58,14 +58,14 @@ pub enum Figure {
 pub struct Effort {
     /// Runs per point.
     pub runs: u32,
-    /// Length of each.
+    /// Length of each of the longest.
     pub length: Nanos,
     /// Every second intensity and interval only.
     pub coarse: bool,
 }
 
 impl Effort {
-    /// As the paper: five runs of 30 seconds.
+    /// Five runs of 30 seconds, as in the paper; see [`Figure::length`].
     pub const FULL: Self = Self { runs: 5, length: Nanos::from_secs(30), coarse: false };
     /// For a first look.
     pub const QUICK: Self = Self { runs: 2, length: Nanos::from_secs(5), coarse: true };
@@ -176,6 +176,14 @@ impl Figure {
         percents.iter().map(|percent| Share::percent(*percent)).collect()
     }
 
+    /// Length of a run: figures with thousands of requests per second need a third of what the disk needs, for less noise.
+    pub fn length(self, effort: &Effort) -> Nanos {
+        match self {
+            Self::Fig8 | Self::Fig12 => effort.length,
+            Self::Fig7 | Self::Fig9 | Self::Fig11 => Nanos(effort.length.0 / 3),
+        }
+    }
+
     /// Requests or packets per second of both classes in one run.
     pub fn rates(
         self,
@@ -209,7 +217,7 @@ impl Figure {
 
     /// All intervals at one intensity. Rows do not depend on each other: callers may make them side by side.
     pub fn row(self, intensity: Share, effort: &Effort, seed: u64) -> Vec<Cell> {
-        let length = effort.length;
+        let length = self.length(effort);
         let seeds: Vec<u64> = (0..u64::from(effort.runs.max(1))).map(|run| seed.wrapping_mul(1_000).wrapping_add(run)).collect();
         let alone: Vec<f64> =
             seeds.iter().map(|seed| self.rates(Some(intensity), false, Nanos::ZERO, *seed, length)[0]).collect();

@@ -1,6 +1,7 @@
 //! A discrete-event simulator of devices and workloads under the idletime policy.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod agenda;
 pub mod class;
 pub mod compare;

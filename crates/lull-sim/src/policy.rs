@@ -92,7 +92,7 @@ impl Governor {
                 self.setting = Setting { settle: SETTLE, ..setting };
             }
             Chooser::Aimd(aimd) => {
-                let interval = aimd.update(resource.counters(), &sensor.telemetry.service);
+                let interval = aimd.update(now, resource.counters(), &sensor.telemetry.service);
                 self.setting.interval = Interval::Finite(interval);
             }
         }

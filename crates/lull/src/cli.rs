@@ -28,6 +28,10 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Show the main job live: a reader beside a background command, alone, plain, niced and under lull.
     Demo(lull_bench::DemoArgs),
+    /// Simulate: the paper's figures, policies compared, and scenarios of your own.
+    Sim(crate::sim::SimArgs),
+    /// Replay a recorded trace, and recommend an interval and a depth for it.
+    Advise(crate::advise::AdviseArgs),
     #[command(hide = true)]
     Generate(crate::generate::GenerateArgs),
     #[command(hide = true, subcommand)]

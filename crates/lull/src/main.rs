@@ -1,9 +1,11 @@
 //! lull: background work in the gaps that the foreground leaves.
 
+mod advise;
 mod cli;
 mod doctor;
 mod generate;
 mod run;
+mod sim;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -27,6 +29,8 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
             Bench::Report(args) => Ok(lull_bench::run_report(&args)?),
         },
         Command::Demo(args) => Ok(lull_bench::run_demo(&args, &own_program()?)?),
+        Command::Sim(args) => sim::run(&args),
+        Command::Advise(args) => advise::run(&args),
         Command::Generate(args) => generate::run(args, Cli::command()),
         Command::Load(command) => Ok(lull_bench::run_load(command)?),
     }

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn control_keeps_the_budget_and_does_most_of_what_the_best_interval_does() {
     let all = cases();
-    for name in ["random gaps, 180 ms", "fixed gaps, 60 ms", "bursts of 0.5 s"] {
+    for name in ["random gaps, 60 ms", "fixed gaps, 60 ms", "bursts of 0.5 s"] {
         let case = all.iter().find(|case| case.name == name).unwrap();
         let done = compare(case, 1, Nanos::from_secs(60));
         assert!(done.control.loss <= BUDGET.fraction() + 0.02, "{done:?}");

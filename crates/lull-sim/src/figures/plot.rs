@@ -42,13 +42,15 @@ pub(crate) fn font(size: u32) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&INK)
 }
 
+type Value = fn(&Cell) -> f64;
+
 /// Both classes side by side.
 pub fn density(grid: &Grid) -> Result<String, PlotError> {
     picture((1_060, 480), |area| {
         let area = area.titled(grid.figure.title(), font(18))?;
         let (panels, scale) = area.split_horizontally(960);
         let halves = panels.split_evenly((1, 2));
-        let classes: [(&str, fn(&Cell) -> f64); 2] =
+        let classes: [(&str, Value); 2] =
             [("foreground / alone", |cell| cell.foreground), ("background / alone", |cell| cell.background)];
         for (half, (title, value)) in halves.iter().zip(classes) {
             panel(half, grid, title, value)?;
@@ -57,7 +59,7 @@ pub fn density(grid: &Grid) -> Result<String, PlotError> {
     })
 }
 
-fn panel(area: &Area<'_>, grid: &Grid, title: &str, value: fn(&Cell) -> f64) -> Drawn {
+fn panel(area: &Area<'_>, grid: &Grid, title: &str, value: Value) -> Drawn {
     let mut xs: Vec<f64> = grid.cells.iter().map(|cell| cell.intensity.fraction() * 100.0).collect();
     let mut ys: Vec<f64> = grid.cells.iter().map(|cell| cell.interval.0 as f64 / 1e6).collect();
     for axis in [&mut xs, &mut ys] {

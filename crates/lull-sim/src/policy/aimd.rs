@@ -2,11 +2,11 @@
 //!
 //! The paper leaves it open whether this works. Here it does what the section says: a rise of B\[f\] (foreground that met
 //! background) doubles the interval; while P\[f\] and I\[f\] rise alone (foreground that did not), it shrinks by a step.
-//! The rule of section 5.1 says what rise is too much: the share of requests that met background bounds the loss, so
-//! the aim is a share of requests equal to the budget.
+//! How much is too much follows from the budget: each request that met background waited for half a background service,
+//! and what was waited may be a share of the time.
 //!
 //! ```text
-//!  P │      ╱│╲               doubled when met / all > budget
+//!  P │      ╱│╲               doubled when met × b/2 > budget × time
 //!    │     ╱ │ ╲__            otherwise a step down
 //!    │  ╲_╱       ╲__
 //!    └──────────────────▶ updates
@@ -30,7 +30,7 @@ const START: Nanos = Nanos::from_millis(1);
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AimdSetting {
-    /// Share of foreground requests that may meet background.
+    /// Share of the time that foreground may wait for background.
     pub budget: Loss,
     /// The longest interval.
     #[serde(default = "longest")]
@@ -55,12 +55,14 @@ pub struct Aimd {
     interval: Nanos,
     met: u64,
     all: u64,
+    /// When these were counted.
+    at: Nanos,
 }
 
 impl Aimd {
     /// Nothing is known yet.
     pub fn new(aim: AimdSetting) -> Self {
-        Self { aim, interval: START, met: 0, all: 0 }
+        Self { aim, interval: START, met: 0, all: 0, at: Nanos::ZERO }
     }
 
     /// The interval in force.
@@ -69,16 +71,17 @@ impl Aimd {
     }
 
     /// Looks at the counters; returns the interval from now on.
-    pub fn update(&mut self, counters: &Counters, service: &Histogram) -> Nanos {
+    pub fn update(&mut self, now: Nanos, counters: &Counters, service: &Histogram) -> Nanos {
         let met = counters.preemptions();
         let all = State::ALL.iter().map(|state| counters.get(*state, Event::Foreground)).sum::<u64>();
         let (new_met, new) = (met - self.met.min(met), all - self.all.min(all));
         if new < FEW {
             return self.interval;
         }
-        (self.met, self.all) = (met, all);
+        let time = now.since(self.at);
+        (self.met, self.all, self.at) = (met, all, now);
         let service = service.mean().unwrap_or(START);
-        if new_met as f64 > self.aim.budget.fraction() * new as f64 {
+        if service.times(new_met).0 / 2 > self.aim.budget.of(time).0 {
             self.interval = self.interval.max(service).times(2).min(self.aim.longest);
         } else {
             self.interval = self.interval.since(Nanos(service.0 / STEP));

@@ -245,7 +245,8 @@ impl Stage {
         let device = Server {
             slots: model.slots,
             foreground: Span::Fixed(model.foreground),
-            background: Span::Fixed(background),
+            // Exactly equal requests would fit some gaps by chance, and the advice would rest on it.
+            background: Span::Between(Nanos(background.0 * 7 / 10), Nanos(background.0 * 13 / 10)),
             drag: model.drag,
         };
         let mut stage = Self {

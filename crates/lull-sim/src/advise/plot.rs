@@ -32,7 +32,8 @@ pub fn plot(advice: &Advice) -> Result<String, PlotError> {
         chart.draw_series([PathElement::new([(budget, 0.0), (budget, 105.0)], INK.stroke_width(1))])?;
         let note = format!("budget {}", advice.budget);
         chart.draw_series([EmptyElement::at((budget, 103.0)) + Text::new(note, (4, 0), font(12))])?;
-        for (index, (depth, variant)) in kinds.iter().enumerate() {
+        // The default comes last, on top of others that are equal to it.
+        for (index, (depth, variant)) in kinds.iter().enumerate().rev() {
             let color = CURVES[index % CURVES.len()];
             let of = || advice.candidates.iter().filter(|c| (c.depth, c.variant) == (*depth, *variant));
             chart

@@ -36,7 +36,14 @@ fn world(resources: u32, device: &Device, policy: &Policy, think: Nanos) -> Worl
             (Class::Background, Span::ZERO),
         ] {
             let workload = Workload::Closed { think };
-            world.add_client(Client { station, class, workload, bytes: 4_096, work: None, sequential: false });
+            world.add_client(Client {
+                station,
+                class,
+                workload,
+                bytes: 4_096,
+                work: None,
+                sequential: false,
+            });
         }
     }
     world

@@ -67,7 +67,9 @@ pub enum AdviceError {
     )]
     NoForeground(String),
     /// Service times are unknown.
-    #[error("a {0} does not say how long requests took; give a typical time with --service, like --service 200us")]
+    #[error(
+        "a {0} does not say how long requests took; give a typical time with --service, like --service 200us"
+    )]
     NoService(Format),
 }
 
@@ -169,7 +171,9 @@ pub fn advise(trace: &Trace, question: &Question) -> Result<Advice, AdviceError>
         notes.push(format!("{} requests were cut off and left out", trace.unmatched));
     }
     if foreground_requests < FEW_REQUESTS {
-        notes.push(format!("only {foreground_requests} foreground requests: record for longer before relying on this"));
+        notes.push(format!(
+            "only {foreground_requests} foreground requests: record for longer before relying on this"
+        ));
     }
     let stage = Stage::new(&model, groups, background_service, foreground_requests);
     let (candidates, recommended) = stage.explore(question.budget);
@@ -269,8 +273,14 @@ impl Stage {
     fn play(&self, policy: &Policy, with_foreground: bool) -> Played {
         let mut world = World::new(1);
         let station = world.add_station(Device::Server(self.device.clone()), policy);
-        let client =
-            |class, workload| Client { station, class, workload, bytes: 4_096, work: None, sequential: false };
+        let client = |class, workload| Client {
+            station,
+            class,
+            workload,
+            bytes: 4_096,
+            work: None,
+            sequential: false,
+        };
         if with_foreground {
             world.add_client(client(Class::Foreground, Workload::Replay(self.replay.clone())));
         }
@@ -324,7 +334,9 @@ impl Stage {
         let intervals = self.intervals();
         let mut all = Vec::new();
         for depth in &self.depths {
-            all.extend(intervals.iter().map(|interval| self.candidate(*interval, *depth, Variant::default())));
+            all.extend(
+                intervals.iter().map(|interval| self.candidate(*interval, *depth, Variant::default())),
+            );
         }
         let depth = best(&all, budget).map_or(1, |candidate| candidate.depth);
         for variant in Variant::ALL.into_iter().skip(1) {

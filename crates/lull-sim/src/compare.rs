@@ -123,7 +123,8 @@ fn world(workload: &Workload, policy: &Policy, seed: u64) -> World {
     let mut world = World::new(seed);
     let server = Server { slots: 1, foreground: SERVICES, background: SERVICES, drag: 0.0 };
     let station = world.add_station(Device::Server(server), policy);
-    let client = |class, workload| Client { station, class, workload, bytes: 4_096, work: None, sequential: false };
+    let client =
+        |class, workload| Client { station, class, workload, bytes: 4_096, work: None, sequential: false };
     world.add_client(client(Class::Foreground, workload.clone()));
     for _ in 0..2 {
         world.add_client(client(Class::Background, Workload::Closed { think: Span::ZERO }));
@@ -135,7 +136,8 @@ fn world(workload: &Workload, policy: &Policy, seed: u64) -> World {
 fn counted(workload: &Workload, policy: &Policy, seed: u64, from: Nanos, to: Nanos) -> [f64; 3] {
     let mut world = world(workload, policy, seed);
     let count = |world: &World| {
-        let [foreground, background] = [Class::Foreground, Class::Background].map(|class| world.tally(0, class));
+        let [foreground, background] =
+            [Class::Foreground, Class::Background].map(|class| world.tally(0, class));
         [foreground.completed as f64, background.completed as f64, foreground.blocked.as_secs_f64()]
     };
     world.run_until(from);
@@ -197,7 +199,14 @@ pub struct Convergence {
 const WINDOW: Nanos = Nanos::from_secs(2);
 
 /// How `policy` follows a change from one mean think time to another in the middle of `2 × half`, over `seeds` runs.
-pub fn converge(name: &'static str, policy: &Policy, from: Nanos, to: Nanos, seeds: u64, half: Nanos) -> Convergence {
+pub fn converge(
+    name: &'static str,
+    policy: &Policy,
+    from: Nanos,
+    to: Nanos,
+    seeds: u64,
+    half: Nanos,
+) -> Convergence {
     let workload =
         Workload::Changing { before: Span::Exponential(from), after: Span::Exponential(to), at: half };
     let windows = usize::try_from(half.0 / WINDOW.0).unwrap_or(0).max(1);
@@ -205,7 +214,8 @@ pub fn converge(name: &'static str, policy: &Policy, from: Nanos, to: Nanos, see
     for seed in 0..seeds {
         let mut run = world(&workload, policy, seed);
         run.run_until(half);
-        let mut before = [run.tally(0, Class::Foreground).completed, run.tally(0, Class::Background).completed];
+        let mut before =
+            [run.tally(0, Class::Foreground).completed, run.tally(0, Class::Background).completed];
         let mut blocked = run.tally(0, Class::Foreground).blocked;
         for (index, sum) in sums.iter_mut().enumerate() {
             run.run_until(half.plus(WINDOW.times(index as u64 + 1)));

@@ -137,7 +137,8 @@ impl Device {
     pub fn serve(&mut self, now: Nanos, request: &Request, others: u32, random: &mut Random) -> Service {
         match self {
             Self::Server(server) => {
-                let span = if request.class == Class::Foreground { server.foreground } else { server.background };
+                let span =
+                    if request.class == Class::Foreground { server.foreground } else { server.background };
                 let alone = request.work.unwrap_or_else(|| random.draw(span));
                 let busy = if server.drag == 0.0 {
                     alone

@@ -106,7 +106,10 @@ impl FromStr for Figure {
     type Err = UnknownFigure;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|figure| figure.name() == text).ok_or_else(|| UnknownFigure(text.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|figure| figure.name() == text)
+            .ok_or_else(|| UnknownFigure(text.to_owned()))
     }
 }
 
@@ -152,17 +155,20 @@ impl Figure {
     pub fn intervals(self, effort: &Effort) -> Vec<Nanos> {
         let micros: &[u64] = match self {
             Self::Fig7 => &[
-                0, 100, 150, 250, 500, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 70_000, 80_000,
-                90_000, 100_000, 110_000, 150_000,
+                0, 100, 150, 250, 500, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 70_000,
+                80_000, 90_000, 100_000, 110_000, 150_000,
             ],
             Self::Fig8 => &[
-                0, 5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000, 60_000, 70_000, 80_000, 90_000, 100_000,
-                110_000, 120_000, 130_000, 150_000,
+                0, 5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000, 60_000, 70_000, 80_000,
+                90_000, 100_000, 110_000, 120_000, 130_000, 150_000,
             ],
             Self::Fig9 => &[0, 25, 45, 60, 80, 100, 150, 250, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 5_000],
-            Self::Fig11 => &[0, 50, 100, 250, 500, 750, 900, 1_000, 1_250, 1_500, 2_000, 2_500, 3_000, 4_000, 5_000],
+            Self::Fig11 => {
+                &[0, 50, 100, 250, 500, 750, 900, 1_000, 1_250, 1_500, 2_000, 2_500, 3_000, 4_000, 5_000]
+            }
             Self::Fig12 => &[
-                0, 100, 500, 1_000, 2_500, 5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000, 75_000, 100_000,
+                0, 100, 500, 1_000, 2_500, 5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000,
+                75_000, 100_000,
             ],
         };
         let step = if effort.coarse { 2 } else { 1 };
@@ -171,8 +177,11 @@ impl Figure {
 
     /// The intensities along the horizontal axis.
     pub fn intensities(self, effort: &Effort) -> Vec<Share> {
-        let percents: &[u32] =
-            if effort.coarse { &[1, 10, 40, 70, 100] } else { &[1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100] };
+        let percents: &[u32] = if effort.coarse {
+            &[1, 10, 40, 70, 100]
+        } else {
+            &[1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100]
+        };
         percents.iter().map(|percent| Share::percent(*percent)).collect()
     }
 
@@ -201,8 +210,13 @@ impl Figure {
         match self {
             Self::Fig7 => {
                 let span = Span::Fixed(IDEAL_SERVICE);
-                let device = Device::Server(Server { slots: 1, foreground: span, background: span, drag: 0.0 });
-                let exact = |share| Intensity { tick: Nanos::ZERO, cost: Nanos::from_micros(10), ..Intensity::paper(share) };
+                let device =
+                    Device::Server(Server { slots: 1, foreground: span, background: span, drag: 0.0 });
+                let exact = |share| Intensity {
+                    tick: Nanos::ZERO,
+                    cost: Nanos::from_micros(10),
+                    ..Intensity::paper(share)
+                };
                 of_world(device, foreground.map(exact), background, interval, seed, length)
             }
             Self::Fig8 => {
@@ -218,10 +232,15 @@ impl Figure {
     /// All intervals at one intensity. Rows do not depend on each other: callers may make them side by side.
     pub fn row(self, intensity: Share, effort: &Effort, seed: u64) -> Vec<Cell> {
         let length = self.length(effort);
-        let seeds: Vec<u64> = (0..u64::from(effort.runs.max(1))).map(|run| seed.wrapping_mul(1_000).wrapping_add(run)).collect();
-        let alone: Vec<f64> =
-            seeds.iter().map(|seed| self.rates(Some(intensity), false, Nanos::ZERO, *seed, length)[0]).collect();
-        let solo: Vec<f64> = seeds.iter().map(|seed| self.rates(None, true, Nanos::ZERO, *seed, length)[1]).collect();
+        let seeds: Vec<u64> = (0..u64::from(effort.runs.max(1)))
+            .map(|run| seed.wrapping_mul(1_000).wrapping_add(run))
+            .collect();
+        let alone: Vec<f64> = seeds
+            .iter()
+            .map(|seed| self.rates(Some(intensity), false, Nanos::ZERO, *seed, length)[0])
+            .collect();
+        let solo: Vec<f64> =
+            seeds.iter().map(|seed| self.rates(None, true, Nanos::ZERO, *seed, length)[1]).collect();
         let cell = |interval| {
             let both = seeds.iter().map(|seed| self.rates(Some(intensity), true, interval, *seed, length));
             let ratios: Vec<[f64; 2]> = both
@@ -239,7 +258,8 @@ impl Figure {
 
     /// The whole figure, row after row.
     pub fn grid(self, effort: &Effort, seed: u64) -> Grid {
-        let rows = self.intensities(effort).into_iter().flat_map(|intensity| self.row(intensity, effort, seed));
+        let rows =
+            self.intensities(effort).into_iter().flat_map(|intensity| self.row(intensity, effort, seed));
         Grid { figure: self, cells: rows.collect() }
     }
 }
@@ -256,7 +276,8 @@ fn of_world(
     let policy = if background { Policy::Fixed(setting) } else { Policy::Alone };
     let mut world = World::new(seed);
     let station = world.add_station(device, &policy);
-    let client = |class, workload| Client { station, class, workload, bytes: 512, work: None, sequential: false };
+    let client =
+        |class, workload| Client { station, class, workload, bytes: 512, work: None, sequential: false };
     // The foreground comes first, so that its draws are the same with and without background.
     if let Some(intensity) = foreground {
         world.add_client(client(Class::Foreground, Workload::Intensity(intensity)));
@@ -267,7 +288,8 @@ fn of_world(
     }
     let warm = Nanos(length.0 / 10);
     world.run_until(warm);
-    let count = |world: &World| [Class::Foreground, Class::Background].map(|c| world.tally(station, c).completed);
+    let count =
+        |world: &World| [Class::Foreground, Class::Background].map(|c| world.tally(station, c).completed);
     let before = count(&world);
     world.run_until(length);
     let after = count(&world);
@@ -285,9 +307,8 @@ fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 impl Grid {
     /// One line per point.
     pub fn csv(&self) -> String {
-        let mut text = String::from(
-            "intensity_percent,interval_ms,foreground,foreground_sd,background,background_sd\n",
-        );
+        let mut text =
+            String::from("intensity_percent,interval_ms,foreground,foreground_sd,background,background_sd\n");
         for cell in &self.cells {
             let _ = writeln!(
                 text,

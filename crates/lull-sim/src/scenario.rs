@@ -268,7 +268,10 @@ impl Scenario {
         }
         if self.length == Nanos::ZERO {
             let what = "the length is 0".to_owned();
-            return Err(ScenarioError::Impossible { what, hint: "write how long to run, like length = \"60s\"" });
+            return Err(ScenarioError::Impossible {
+                what,
+                hint: "write how long to run, like length = \"60s\"",
+            });
         }
         Ok(())
     }
@@ -305,7 +308,9 @@ impl Scenario {
             let mut world = self.world(alone);
             let all = |world: &World| -> Vec<[Tally; 2]> {
                 let stations = 0..u32::try_from(self.resource.len()).unwrap_or(0);
-                stations.map(|s| [Class::Foreground, Class::Background].map(|c| world.tally(s, c).clone())).collect()
+                stations
+                    .map(|s| [Class::Foreground, Class::Background].map(|c| world.tally(s, c).clone()))
+                    .collect()
             };
             world.run_until(warm);
             let before = all(&world);
@@ -314,7 +319,9 @@ impl Scenario {
             let tallies: Vec<[ClassResult; 2]> = after
                 .iter()
                 .zip(&before)
-                .map(|(after, before)| [0, 1].map(|c: usize| class_result(&after[c].since(&before[c]), seconds)))
+                .map(|(after, before)| {
+                    [0, 1].map(|c: usize| class_result(&after[c].since(&before[c]), seconds))
+                })
                 .collect();
             (world, tallies)
         };

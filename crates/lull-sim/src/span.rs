@@ -40,11 +40,12 @@ impl Random {
     pub fn draw(&mut self, span: Span) -> Nanos {
         match span {
             Span::Fixed(length) => length,
-            Span::Between(from, to) => Nanos(from.0 + self.below(to.0.saturating_sub(from.0).saturating_add(1))),
-            Span::Exponential(mean) => self.exponential(mean),
-            Span::Pareto { least, tail } => {
-                nanos(least.0 as f64 * (1.0 - self.uniform()).powf(-1.0 / tail)).min(least.times(LONGEST_PARETO))
+            Span::Between(from, to) => {
+                Nanos(from.0 + self.below(to.0.saturating_sub(from.0).saturating_add(1)))
             }
+            Span::Exponential(mean) => self.exponential(mean),
+            Span::Pareto { least, tail } => nanos(least.0 as f64 * (1.0 - self.uniform()).powf(-1.0 / tail))
+                .min(least.times(LONGEST_PARETO)),
         }
     }
 }

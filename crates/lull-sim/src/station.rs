@@ -202,7 +202,12 @@ impl Station {
     }
 
     /// The request in `place` is over, or its slice is.
-    pub(crate) fn leave(&mut self, now: Nanos, place: u32, later: &mut impl FnMut(Nanos, Later)) -> Option<Done> {
+    pub(crate) fn leave(
+        &mut self,
+        now: Nanos,
+        place: u32,
+        later: &mut impl FnMut(Nanos, Later),
+    ) -> Option<Done> {
         let InService { mut request, began, after, left } =
             self.places.get_mut(place as usize).and_then(Option::take)?;
         let class = request.class;
@@ -330,7 +335,10 @@ impl Station {
             self.resource.check_invariants(now);
         }
         let in_device = self.taken[1] as usize + self.granted.len();
-        assert_eq!(self.sensor.view.background.in_service as usize, in_device, "the sensor sees what is there");
+        assert_eq!(
+            self.sensor.view.background.in_service as usize, in_device,
+            "the sensor sees what is there"
+        );
         assert_eq!(self.resource.waiting(), self.background.len(), "one ticket for each that waits");
     }
 }

@@ -189,7 +189,13 @@ impl Workload {
     }
 
     /// When the next request comes, as seen at `now`; `began` is the beginning of the run.
-    pub(crate) fn next(&self, began: Nanos, now: Nanos, progress: &mut Progress, random: &mut Random) -> Nanos {
+    pub(crate) fn next(
+        &self,
+        began: Nanos,
+        now: Nanos,
+        progress: &mut Progress,
+        random: &mut Random,
+    ) -> Nanos {
         match self {
             Self::Closed { think } => now.plus(random.draw(*think)),
             Self::Poisson { every } => now.plus(random.exponential(*every)),

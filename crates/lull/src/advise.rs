@@ -13,10 +13,12 @@ use lull_sim::trace::{ParseOptions, parse_with};
 
 /// Arguments of `lull advise`.
 #[derive(Debug, Args)]
-#[command(after_help = "Formats, found by themselves: a recording of lull record; a fio latency log (write_lat_log) or \
+#[command(
+    after_help = "Formats, found by themselves: a recording of lull record; a fio latency log (write_lat_log) or \
 iolog (write_iolog, with --service); blkparse text; perf script of a recording with -e block:block_rq_issue,block:block_rq_complete.\n\n\
 The trace is replayed with its gaps and service times, beside a background that never pauses: the worst case. Exit status 1 \
-and a line that names the trace's line if it cannot be read.")]
+and a line that names the trace's line if it cannot be read."
+)]
 pub(crate) struct AdviseArgs {
     /// The trace, or - for standard input.
     #[arg(value_name = "TRACE")]

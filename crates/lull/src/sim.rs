@@ -78,7 +78,8 @@ impl FigureArgs {
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(dir) = path.parent() {
-        std::fs::create_dir_all(dir).with_context(|| format!("cannot make the directory {}", dir.display()))?;
+        std::fs::create_dir_all(dir)
+            .with_context(|| format!("cannot make the directory {}", dir.display()))?;
     }
     std::fs::write(path, text)
         .with_context(|| format!("cannot write {}: is the directory writable?", path.display()))?;
@@ -127,7 +128,8 @@ fn one(figure: Figure, args: &FigureArgs) -> anyhow::Result<Vec<Claim>> {
 fn all_variants(args: &FigureArgs) -> anyhow::Result<Vec<Point>> {
     let effort = args.effort();
     let curves = [true, false].into_iter().flat_map(|greedy| Variant::ALL.map(|variant| (variant, greedy)));
-    let rows = spread(curves.collect(), |(variant, greedy)| variants::curve(*variant, *greedy, &effort, args.seed));
+    let rows =
+        spread(curves.collect(), |(variant, greedy)| variants::curve(*variant, *greedy, &effort, args.seed));
     let points: Vec<Point> = rows.into_iter().flatten().collect();
     args.write("variants.svg", &variants::plot(&points)?)?;
     args.write("variants.csv", &variants::csv(&points))?;
@@ -139,7 +141,8 @@ const CHANGES: [(u64, u64); 3] = [(180, 20), (20, 180), (60, 20)];
 
 fn automatic(args: &FigureArgs) -> (Vec<Comparison>, Vec<Convergence>) {
     let (seeds, length, runs) = if args.quick { (1, 60, 4) } else { (3, 300, 40) };
-    let comparisons = spread(compare::cases(), |case| compare::compare(case, seeds, Nanos::from_secs(length)));
+    let comparisons =
+        spread(compare::cases(), |case| compare::compare(case, seeds, Nanos::from_secs(length)));
     let mut changes = Vec::new();
     for (name, policy) in compare::contenders() {
         changes.extend(CHANGES.map(|change| (name, policy, change)));
@@ -160,7 +163,9 @@ fn all(args: &FigureArgs) -> anyhow::Result<()> {
     }
     let points = all_variants(&below)?;
     page += &report::variants(&points);
-    page += &format!("\n![The four variants](figures/variants.svg)\n\nPoints: [variants.csv](figures/variants.csv)\n");
+    page += &format!(
+        "\n![The four variants](figures/variants.svg)\n\nPoints: [variants.csv](figures/variants.csv)\n"
+    );
     let (comparisons, convergences) = automatic(args);
     page += &report::automatic(&comparisons, &convergences);
     args.write("figures.md", &page)

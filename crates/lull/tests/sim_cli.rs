@@ -48,7 +48,8 @@ fn a_scenario_runs_and_a_wrong_one_is_told_with_file_and_line() {
 
     let dir = tempfile::tempdir().unwrap();
     let wrong = dir.path().join("wrong.toml");
-    std::fs::write(&wrong, std::fs::read_to_string(example("disk")).unwrap().replace("length", "lenght")).unwrap();
+    std::fs::write(&wrong, std::fs::read_to_string(example("disk")).unwrap().replace("length", "lenght"))
+        .unwrap();
     let done = lull(&["sim", "run", wrong.to_str().unwrap()]);
     let error = text(&done.stderr);
     assert!(!done.status.success());
@@ -63,7 +64,11 @@ fn advice_for_a_trace_names_a_command_and_draws_the_frontier() {
     let svg = dir.path().join("frontier.svg");
     let done = lull(&["advise", &trace("perf.txt"), "--budget", "5%", "--svg", svg.to_str().unwrap()]);
     assert!(done.status.success(), "{}", text(&done.stderr));
-    assert!(text(&done.stdout).contains("For a budget of 5%: lull run --interval "), "{}", text(&done.stdout));
+    assert!(
+        text(&done.stdout).contains("For a budget of 5%: lull run --interval "),
+        "{}",
+        text(&done.stdout)
+    );
     assert!(std::fs::read_to_string(&svg).unwrap().contains("budget 5%"));
     let done = lull(&["advise", &trace("fio.iolog"), "--service", "300us", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();

@@ -76,7 +76,8 @@ impl Model {
 
 /// How many others were in service when each request arrived.
 fn in_service_at_arrival(requests: &[Traced]) -> Vec<usize> {
-    let mut ends: std::collections::BinaryHeap<std::cmp::Reverse<Nanos>> = std::collections::BinaryHeap::new();
+    let mut ends: std::collections::BinaryHeap<std::cmp::Reverse<Nanos>> =
+        std::collections::BinaryHeap::new();
     let mut counts = Vec::with_capacity(requests.len());
     for request in requests {
         while ends.peek().is_some_and(|end| end.0 <= request.arrival) {

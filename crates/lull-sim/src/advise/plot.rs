@@ -47,7 +47,11 @@ pub fn plot(advice: &Advice) -> Result<String, PlotError> {
             chart.draw_series([Circle::new(at, 8, INK.stroke_width(2))])?;
             chart.draw_series([EmptyElement::at(at) + Text::new(words, (12, 4), font(14))])?;
         }
-        chart.configure_series_labels().position(SeriesLabelPosition::LowerRight).label_font(font(12)).draw()?;
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::LowerRight)
+            .label_font(font(12))
+            .draw()?;
         Ok(())
     })
 }

@@ -90,7 +90,8 @@ fn what_is_missing_is_asked_for() {
 
 #[test]
 fn recorded_traces_get_advice() {
-    for text in [include_str!("../../tests/traces/fio_lat.log"), include_str!("../../tests/traces/perf.txt")] {
+    for text in [include_str!("../../tests/traces/fio_lat.log"), include_str!("../../tests/traces/perf.txt")]
+    {
         let trace = parse(text).unwrap();
         let advice = advise(&trace, &question()).unwrap();
         assert!(advice.candidates.iter().any(|candidate| candidate.background > 0.1), "{advice:?}");

@@ -1,7 +1,7 @@
+use super::cpu::CpuSetting;
 use super::disk::DiskSetting;
 use super::link::LinkSetting;
 use super::ssd::SsdSetting;
-use super::cpu::CpuSetting;
 use super::*;
 
 fn request(client: u32, offset: u64, bytes: u64) -> Request {
@@ -75,12 +75,8 @@ fn a_packet_takes_its_bytes_at_the_rate_and_arrives_a_delay_later() {
 
 #[test]
 fn a_core_pays_for_switches_and_for_what_others_left_of_the_cache() {
-    let setting = CpuSetting {
-        quantum: Nanos(1_000),
-        switch: Nanos(5),
-        reload: Nanos(100),
-        eviction: Nanos(2_000),
-    };
+    let setting =
+        CpuSetting { quantum: Nanos(1_000), switch: Nanos(5), reload: Nanos(100), eviction: Nanos(2_000) };
     let mut cpu = Cpu::new(setting);
     let mut run = |client, work| {
         let service = cpu.serve(&Request { work: Some(Nanos(work)), ..request(client, 0, 0) });

@@ -62,8 +62,14 @@ pub fn curve(variant: Variant, greedy: bool, effort: &Effort, seed: u64) -> Vec<
         });
         let mut world = World::new(seed);
         let station = world.add_station(device, &policy);
-        let client =
-            |class, think| Client { station, class, workload: Workload::Closed { think }, bytes: 512, work: None, sequential: false };
+        let client = |class, think| Client {
+            station,
+            class,
+            workload: Workload::Closed { think },
+            bytes: 512,
+            work: None,
+            sequential: false,
+        };
         world.add_client(client(Class::Foreground, THINK));
         for _ in 0..if greedy { 2 } else { 1 } {
             world.add_client(client(Class::Background, Span::Fixed(think.unwrap_or_default())));
@@ -128,7 +134,9 @@ pub fn plot(points: &[Point]) -> Result<String, PlotError> {
         for (row, greedy) in [(0, true), (1, false)] {
             let kind = if greedy { "greedy background" } else { "background thinks 5 ms" };
             let some: Vec<Point> = points.iter().copied().filter(|point| point.greedy == greedy).collect();
-            panel(&panels[2 * row], &format!("foreground / alone, {kind}"), &some, |p| (p.foreground, p.foreground_theory))?;
+            panel(&panels[2 * row], &format!("foreground / alone, {kind}"), &some, |p| {
+                (p.foreground, p.foreground_theory)
+            })?;
             let title = format!("share of time for background, {kind}");
             panel(&panels[2 * row + 1], &title, &some, |p| (p.background, p.background_theory))?;
         }

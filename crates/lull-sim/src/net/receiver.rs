@@ -24,9 +24,15 @@ pub(super) struct Sink {
 pub(super) enum Effect {
     Nothing,
     /// An acknowledgement leaves now.
-    Acknowledge { connection: usize, segment: u64 },
+    Acknowledge {
+        connection: usize,
+        segment: u64,
+    },
     /// It may be due at this moment.
-    Due { connection: usize, at: Nanos },
+    Due {
+        connection: usize,
+        at: Nanos,
+    },
 }
 
 impl Sink {

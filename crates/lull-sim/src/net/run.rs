@@ -19,7 +19,10 @@ enum Event {
     Received,
     Due(usize),
     /// An acknowledgement reaches the sending host.
-    Acknowledge { connection: usize, segment: u64 },
+    Acknowledge {
+        connection: usize,
+        segment: u64,
+    },
     /// The process of a class goes on.
     Wake(Class),
     /// A retransmission timer may have run out.
@@ -139,7 +142,8 @@ impl Run {
             Event::Host(Later::JobDone) => self.job_done(),
             Event::Host(Later::WireDone) => {
                 let agenda = &mut self.agenda;
-                let packet = self.host.wire_done(self.now, &mut |at, later| agenda.add(at, Event::Host(later)));
+                let packet =
+                    self.host.wire_done(self.now, &mut |at, later| agenda.add(at, Event::Host(later)));
                 if let Some(packet) = packet {
                     self.agenda.add(self.now.plus(self.network.delay), Event::Reach(packet));
                 }

@@ -55,7 +55,8 @@ impl Bucket {
     }
 
     fn fill(&mut self, now: Nanos) {
-        self.level = (self.level + self.setting.budget.fraction() * now.since(self.at).0 as f64).min(self.cap());
+        self.level =
+            (self.level + self.setting.budget.fraction() * now.since(self.at).0 as f64).min(self.cap());
         self.at = now;
     }
 

@@ -34,7 +34,10 @@ fn unknown_keys_are_refused_with_their_line() {
         assert_ne!(text, DISK, "{from}");
         let line = 1 + text.lines().position(|line| line.contains(to)).unwrap();
         let error = parse(&text).unwrap_err().to_string();
-        assert!(error.contains(&format!("line {line}")) && error.contains(to.split([' ', ',']).next().unwrap()), "{error}");
+        assert!(
+            error.contains(&format!("line {line}")) && error.contains(to.split([' ', ',']).next().unwrap()),
+            "{error}"
+        );
     }
 }
 
@@ -44,5 +47,10 @@ fn impossible_scenarios_are_told() {
     assert!(error.contains("'dusk'") && error.contains("disk"), "{error}");
     let twice = format!("{DISK}\n[[resource]]\nname = \"disk\"\ndevice = {{ kind = \"disk\" }}\n");
     assert!(parse(&twice).unwrap_err().to_string().contains("twice"));
-    assert!(parse(&DISK.replace("length = \"60s\"", "length = \"0\"")).unwrap_err().to_string().contains("length"));
+    assert!(
+        parse(&DISK.replace("length = \"60s\"", "length = \"0\""))
+            .unwrap_err()
+            .to_string()
+            .contains("length")
+    );
 }

@@ -48,7 +48,14 @@ fn simulate(
     let mut world = World::new(1);
     let station = world.add_station(device, &policy);
     let (bytes, work, sequential) = (512, None, false);
-    world.add_client(Client { station, class: Class::Foreground, workload: foreground, bytes, work, sequential });
+    world.add_client(Client {
+        station,
+        class: Class::Foreground,
+        workload: foreground,
+        bytes,
+        work,
+        sequential,
+    });
     for _ in 0..if background.think.is_some() { 1 } else { 2 } {
         let workload = Workload::Closed { think: Span::Fixed(background.think.unwrap_or_default()) };
         world.add_client(Client { station, class: Class::Background, workload, bytes, work, sequential });
@@ -69,8 +76,9 @@ fn close(theory: f64, simulated: f64, scale: f64) -> bool {
 }
 
 fn services() -> impl Strategy<Value = ServiceTime> {
-    (2..30_u64, any::<bool>())
-        .prop_map(|(mean, fixed)| if fixed { ServiceTime::Fixed(ms(mean)) } else { ServiceTime::Exponential(ms(mean)) })
+    (2..30_u64, any::<bool>()).prop_map(|(mean, fixed)| {
+        if fixed { ServiceTime::Fixed(ms(mean)) } else { ServiceTime::Exponential(ms(mean)) }
+    })
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
@@ -154,7 +162,9 @@ fn both_ends_of_the_interval() {
     let plain = of(Interval::NONE);
     assert_eq!(plain.delay_ns, 1e7, "two services of 20 ms in a gap of 30");
     assert!((plain.background_per_s - 2e9 / 6e7).abs() < 1e-9);
-    assert!(Open { every: ms(5), service: ServiceTime::Fixed(ms(5)) }
-        .forecast(&background, &Rules { interval: Interval::NONE, variant: Variant::default() })
-        .is_none());
+    assert!(
+        Open { every: ms(5), service: ServiceTime::Fixed(ms(5)) }
+            .forecast(&background, &Rules { interval: Interval::NONE, variant: Variant::default() })
+            .is_none()
+    );
 }

@@ -80,14 +80,20 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing(name) => write!(f, "the field {name} is missing; was the file cut off?"),
-            Self::Number { name, text } => write!(f, "{name} is '{text}', which is not a number that fits here"),
-            Self::Class(text) => write!(f, "the class is '{text}'; it must be f (foreground) or b (background)"),
+            Self::Number { name, text } => {
+                write!(f, "{name} is '{text}', which is not a number that fits here")
+            }
+            Self::Class(text) => {
+                write!(f, "the class is '{text}'; it must be f (foreground) or b (background)")
+            }
             Self::More(text) => write!(f, "'{text}' follows the last field"),
             Self::Backwards => f.write_str("the request ends before it arrives"),
             Self::Version { expected } => {
                 write!(f, "not a recording of version {expected}; record it again with this lull")
             }
-            Self::Word { name, text, choices } => write!(f, "{name} is '{text}'; it must be one of {choices}"),
+            Self::Word { name, text, choices } => {
+                write!(f, "{name} is '{text}'; it must be one of {choices}")
+            }
         }
     }
 }
@@ -102,5 +108,9 @@ impl TraceError {
 pub(super) fn cut(text: &str) -> String {
     const MOST: usize = 120;
     let text = text.trim_end_matches(['\n', '\r']);
-    if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST - 1).chain(['…']).collect() }
+    if text.chars().count() <= MOST {
+        text.to_owned()
+    } else {
+        text.chars().take(MOST - 1).chain(['…']).collect()
+    }
 }

@@ -44,7 +44,9 @@ pub(super) fn parse(text: &str, options: &ParseOptions) -> Result<Trace, TraceEr
             let text = device.to_owned();
             return Err(fail(Fault::Word { name: "the device", text, choices: "major,minor, like 8,0" }));
         }
-        let Some((_, place)) = rest.split_once(')') else { return Err(fail(Fault::Missing("command in ()"))) };
+        let Some((_, place)) = rest.split_once(')') else {
+            return Err(fail(Fault::Missing("command in ()")));
+        };
         let mut fields = place.split_ascii_whitespace();
         let mut next = |name| fields.next().ok_or_else(|| fail(Fault::Missing(name)));
         let sector = next("sector")?;

@@ -27,7 +27,11 @@ fn spans(trace: &Trace) -> Vec<(u64, u64, char, u64)> {
 #[test]
 fn blkparse_pairs_queue_issue_and_completion() {
     let trace = parse(BLKPARSE).unwrap();
-    assert_eq!((trace.format, trace.unmatched), (Format::Blkparse, 2), "one without beginning, one without end");
+    assert_eq!(
+        (trace.format, trace.unmatched),
+        (Format::Blkparse, 2),
+        "one without beginning, one without end"
+    );
     assert_eq!(spans(&trace), [(0, 507_758, 'f', 8_192), (24_062, 907_758, 'f', 4_096)]);
     let options = ParseOptions { background_commands: vec!["dd".to_owned()] };
     let classes: Vec<char> = spans(&parse_with(BLKPARSE, &options).unwrap()).iter().map(|s| s.2).collect();
@@ -63,8 +67,10 @@ fn fio_latency_logs_old_and_new() {
 
 #[test]
 fn fio_iologs_know_arrivals_only() {
-    let three = "fio version 3 iolog\n29 /d/f add\n30 /d/f open\n50 /d/f read 0 4096\n80 /d/f write 4096 512\n";
-    let two = "fio version 2 iolog\n/d/f add\n/d/f open\n/d/f read 0 4096\n/d/f wait 30 0\n/d/f write 4096 512\n";
+    let three =
+        "fio version 3 iolog\n29 /d/f add\n30 /d/f open\n50 /d/f read 0 4096\n80 /d/f write 4096 512\n";
+    let two =
+        "fio version 2 iolog\n/d/f add\n/d/f open\n/d/f read 0 4096\n/d/f wait 30 0\n/d/f write 4096 512\n";
     for text in [three, two] {
         let trace = parse(text).unwrap();
         assert!(!trace.timed);

@@ -92,7 +92,8 @@ fn counters_tell_who_met_whom() {
 
 fn devices() -> impl Strategy<Value = Device> {
     let link = LinkSetting { bits_per_second: 10_000_000, delay: ms(3), queue: 4 };
-    let several = Server { slots: 3, foreground: Span::Fixed(ms(3)), background: Span::Fixed(ms(4)), drag: 0.3 };
+    let several =
+        Server { slots: 3, foreground: Span::Fixed(ms(3)), background: Span::Fixed(ms(4)), drag: 0.3 };
     prop_oneof![
         Just(server(5, 7)),
         Just(Device::Server(several)),
@@ -106,13 +107,19 @@ fn devices() -> impl Strategy<Value = Device> {
 fn workloads() -> impl Strategy<Value = Workload> {
     let group = |gap| crate::workload::Group {
         gap: ms(gap),
-        requests: [0, 1].map(|offset| crate::workload::Recorded { offset: ms(offset), work: ms(3), bytes: 512 }).into(),
+        requests: [0, 1]
+            .map(|offset| crate::workload::Recorded { offset: ms(offset), work: ms(3), bytes: 512 })
+            .into(),
     };
     let replay = crate::workload::Replay { groups: [group(4), group(9)].into() };
     prop_oneof![
         (0..30_u64).prop_map(|think| Workload::Closed { think: Span::Exponential(ms(think)) }),
         (6..40_u64).prop_map(|every| Workload::Poisson { every: ms(every) }),
-        Just(Workload::Bursty { on: Span::Fixed(ms(40)), off: Span::Exponential(ms(60)), think: Span::Fixed(ms(2)) }),
+        Just(Workload::Bursty {
+            on: Span::Fixed(ms(40)),
+            off: Span::Exponential(ms(60)),
+            think: Span::Fixed(ms(2))
+        }),
         (1..=100_u32).prop_map(|p| Workload::Intensity(Intensity::paper(Share::percent(p)))),
         Just(Workload::Spiteful { patience: ms(50) }),
         Just(Workload::Replay(replay)),
@@ -120,13 +127,16 @@ fn workloads() -> impl Strategy<Value = Workload> {
 }
 
 fn policies() -> impl Strategy<Value = Policy> {
-    let setting = (0..60_u64, 1..4_u32, 0..4_usize, any::<bool>()).prop_map(|(interval, depth, variant, rule)| Setting {
-        interval: if interval > 55 { Interval::Infinite } else { Interval::Finite(ms(interval)) },
-        depth,
-        variant: Variant::ALL[variant],
-        start_rule: if rule { StartRule::Request } else { StartRule::Completion },
-        ..Setting::default()
-    });
+    let setting =
+        (0..60_u64, 1..4_u32, 0..4_usize, any::<bool>()).prop_map(|(interval, depth, variant, rule)| {
+            Setting {
+                interval: if interval > 55 { Interval::Infinite } else { Interval::Finite(ms(interval)) },
+                depth,
+                variant: Variant::ALL[variant],
+                start_rule: if rule { StartRule::Request } else { StartRule::Completion },
+                ..Setting::default()
+            }
+        });
     let bucket = BucketSetting { budget: Loss::percent(5), cap: ms(100), assumed: ms(30) };
     prop_oneof![
         setting.clone().prop_map(Policy::Fixed),

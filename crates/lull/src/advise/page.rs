@@ -9,11 +9,7 @@ use lull_sim::advise::{Advice, Candidate};
 pub(super) fn page(advice: &Advice) -> String {
     let mut text = format!(
         "{}, device {}: {} foreground and {} background requests in {}\n",
-        advice.format,
-        advice.device,
-        advice.foreground_requests,
-        advice.background_requests,
-        advice.span
+        advice.format, advice.device, advice.foreground_requests, advice.background_requests, advice.span
     );
     let _ = writeln!(
         text,
@@ -44,7 +40,11 @@ pub(super) fn page(advice: &Advice) -> String {
             advice.budget,
             written(best.interval),
             best.depth,
-            if best.variant == Variant::default() { String::new() } else { format!(" --variant {}", best.variant) },
+            if best.variant == Variant::default() {
+                String::new()
+            } else {
+                format!(" --variant {}", best.variant)
+            },
         ),
         None => format!(
             "No setting lets background run within a budget of {}: run it when this foreground is gone, or allow more \

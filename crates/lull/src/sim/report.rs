@@ -18,8 +18,9 @@ nothing was written by hand but the explanations. Foreground and background are 
 The figures are density plots as in the paper: the lighter, the more throughput. The dashed line is the service time.
 The paper's intervals begin with the start of a request (section 3.3), and so do those of figures 7 to 12.
 
-A sentence *holds* if the simulated value is within it, or within ten points of a range that the paper reads from a
-picture. What is modelled, and with which numbers, stands in the documentation of the crate `lull-sim`
+A sentence *holds* if the simulated values are within it or within ten points of it: where it names a range, all points of the
+region, for the TCP figures at least two thirds of them. The paper's text reads its values from shades of grey. The mean
+and the extremes are of the points of the region, each the mean of the runs. What is modelled, and with which numbers, stands in the documentation of the crate `lull-sim`
 (`figures`, `net`, `device`, `workload`).
 ",
         effort.runs,
@@ -33,7 +34,11 @@ pub(super) fn claims(figure: Figure, claims: &[Claim], dir: Option<&str>) -> Str
     let mut text = format!("\n## {}\n\n", figure.title());
     if let Some(dir) = dir {
         let name = figure.name();
-        let _ = writeln!(text, "![{}]({dir}/{name}.svg)\n\nPoints: [{name}.csv]({dir}/{name}.csv)\n", figure.title());
+        let _ = writeln!(
+            text,
+            "![{}]({dir}/{name}.svg)\n\nPoints: [{name}.csv]({dir}/{name}.csv)\n",
+            figure.title()
+        );
     }
     text += "| sentence | simulated | holds |\n|---|---|---|\n";
     for claim in claims {
@@ -111,7 +116,7 @@ distribution, with closing). *AIMD* is the paper's idea of a window on the count
 background at once and bounds the delay by a leaky bucket (section 5.1). Foregrounds that do not wait for their requests, and
 the spiteful one, which comes whenever background has started, lose the share of the time for which they waited; bursts, the
 share of their own time.
-*Regret* is the work of the best fixed interval less that of control, in points; negative: control does more.
+The bucket counts all time, so bursts that fill half of it may lose twice the budget. *Regret* is the work of the best fixed interval less that of control, in points; negative: control does more.
 
 | foreground | best fixed | control | AIMD | bucket | regret |
 |---|---|---|---|---|---|
@@ -133,6 +138,23 @@ share of their own time.
             (c.best.work - c.control.work) * 100.0
         );
     }
+    let names = |list: Vec<&Comparison>| {
+        let names: Vec<String> = list.iter().map(|c| format!("*{}*", c.case)).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let over = |c: &&Comparison| c.control.loss > BUDGET.fraction() + 0.005;
+    let less = |c: &&Comparison| c.best.work - c.control.work > 0.10;
+    let more = |c: &&Comparison| c.control.work - c.best.work > 0.10 && !over(c);
+    let _ = writeln!(
+        text,
+        "
+- Control is over the budget with: {}.
+- Control does at least ten points less than the best fixed interval with: {}.
+- Control does at least ten points more than any fixed interval within the budget, and keeps the budget, with: {}.",
+        names(comparisons.iter().filter(over).collect()),
+        names(comparisons.iter().filter(less).collect()),
+        names(comparisons.iter().filter(more).collect()),
+    );
     text += "
 After a change of the mean think time (exponential), in windows of two seconds averaged over many runs: the beginning of the
 first two windows in a row with a loss within the budget plus two points and at least half of the work that is done at the end;
@@ -142,7 +164,11 @@ the largest loss in a window after the change; the work at the end as a share of
 |---|---|---|---|---|
 ";
     for c in convergences {
-        let after = c.after.map_or_else(|| "not within 60 s".to_owned(), |after| after.to_string());
+        let after = match c.after {
+            None => "not within 60 s".to_owned(),
+            Some(Nanos::ZERO) => "at once".to_owned(),
+            Some(after) => after.to_string(),
+        };
         let _ = writeln!(
             text,
             "| {} | {} | {after} | {:.1}% | {:.1}% |",

@@ -9,8 +9,13 @@ fn written(records: &[Record<'_>]) -> String {
     String::from_utf8(writer.finish().unwrap()).unwrap()
 }
 
-const READ: Record<'static> =
-    Record { arrival: Nanos(81_250), end: Nanos(20_093_127), class: Class::Foreground, bytes: 4_096, device: "vda" };
+const READ: Record<'static> = Record {
+    arrival: Nanos(81_250),
+    end: Nanos(20_093_127),
+    class: Class::Foreground,
+    bytes: 4_096,
+    device: "vda",
+};
 
 #[test]
 fn what_is_written_is_read_back() {

@@ -118,7 +118,7 @@ fn figure(figure: Figure, args: &FigureArgs) -> anyhow::Result<()> {
 
 fn one(figure: Figure, args: &FigureArgs) -> anyhow::Result<Vec<Claim>> {
     let effort = args.effort();
-    let rows = spread(figure.intensities(&effort), |intensity| figure.row(*intensity, &effort, args.seed));
+    let rows = spread(&figure.intensities(&effort), |intensity| figure.row(*intensity, &effort, args.seed));
     let grid = Grid { figure, cells: rows.into_iter().flatten().collect() };
     args.write(&format!("{}.svg", figure.name()), &plot::density(&grid)?)?;
     args.write(&format!("{}.csv", figure.name()), &grid.csv())?;
@@ -128,8 +128,8 @@ fn one(figure: Figure, args: &FigureArgs) -> anyhow::Result<Vec<Claim>> {
 fn all_variants(args: &FigureArgs) -> anyhow::Result<Vec<Point>> {
     let effort = args.effort();
     let curves = [true, false].into_iter().flat_map(|greedy| Variant::ALL.map(|variant| (variant, greedy)));
-    let rows =
-        spread(curves.collect(), |(variant, greedy)| variants::curve(*variant, *greedy, &effort, args.seed));
+    let curves: Vec<_> = curves.collect();
+    let rows = spread(&curves, |(variant, greedy)| variants::curve(*variant, *greedy, &effort, args.seed));
     let points: Vec<Point> = rows.into_iter().flatten().collect();
     args.write("variants.svg", &variants::plot(&points)?)?;
     args.write("variants.csv", &variants::csv(&points))?;
@@ -142,13 +142,13 @@ const CHANGES: [(u64, u64); 3] = [(180, 20), (20, 180), (60, 20)];
 fn automatic(args: &FigureArgs) -> (Vec<Comparison>, Vec<Convergence>) {
     let (seeds, length, runs) = if args.quick { (1, 60, 4) } else { (3, 300, 40) };
     let comparisons =
-        spread(compare::cases(), |case| compare::compare(case, seeds, Nanos::from_secs(length)));
+        spread(&compare::cases(), |case| compare::compare(case, seeds, Nanos::from_secs(length)));
     let mut changes = Vec::new();
     for (name, policy) in compare::contenders() {
         changes.extend(CHANGES.map(|change| (name, policy, change)));
     }
     let ms = Nanos::from_millis;
-    let convergences = spread(changes, |(name, policy, (from, to))| {
+    let convergences = spread(&changes, |(name, policy, (from, to))| {
         compare::converge(name, policy, ms(*from), ms(*to), runs, Nanos::from_secs(60))
     });
     (comparisons, convergences)
@@ -163,9 +163,7 @@ fn all(args: &FigureArgs) -> anyhow::Result<()> {
     }
     let points = all_variants(&below)?;
     page += &report::variants(&points);
-    page += &format!(
-        "\n![The four variants](figures/variants.svg)\n\nPoints: [variants.csv](figures/variants.csv)\n"
-    );
+    page += "\n![The four variants](figures/variants.svg)\n\nPoints: [variants.csv](figures/variants.csv)\n";
     let (comparisons, convergences) = automatic(args);
     page += &report::automatic(&comparisons, &convergences);
     args.write("figures.md", &page)

@@ -9,7 +9,7 @@
 //! | `cpu` | [`cpu`] | one core: quantum, context switch, reloading the cache |
 //!
 //! A device answers two questions: which of the waiting requests comes next ([`Device::pick`]), and what serving one takes
-//! ([`Device::serve`]). The rest (queues per class, the policy) is the [`station`](crate::station)'s.
+//! ([`Device::serve`]). The rest (queues per class, the policy) is the station's.
 
 pub mod cpu;
 pub mod disk;

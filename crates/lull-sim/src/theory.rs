@@ -18,7 +18,7 @@
 //! - `bp-*`, greedy: stride b + P (event b in B leads to P);
 //! - one thinking client, `*-bi`: stride b + Y; `*-bp`: b + max(P, Y) (event i in B leads to P).
 //!
-//! Gaps are taken at the middles of [`STEPS`] equally likely slices, services at their mean (exact for fixed services) or as
+//! Gaps are taken at the middles of 4,000 equally likely slices, services at their mean (exact for fixed services) or as
 //! exponential (closed form: the rest of a service is one again).
 //!
 //! Units: nanoseconds as figures. Edge cases: P = 0 is plain priority, P = ∞ leaves no starts. An open foreground that

@@ -14,6 +14,8 @@ use crate::device::Request;
 pub(crate) struct Sensor {
     pub(crate) view: Observation,
     pub(crate) telemetry: Telemetry,
+    /// Whether anybody looks at the histograms: ten kilobytes per station are better left alone otherwise.
+    pub(crate) is_read: bool,
 }
 
 impl Sensor {
@@ -26,7 +28,7 @@ impl Sensor {
 
     pub(crate) fn arrives(&mut self, now: Nanos, class: Class) {
         let foreground = &self.view.foreground;
-        if class == Class::Foreground && foreground.in_service == 0 && foreground.ended > 0 {
+        if self.is_read && class == Class::Foreground && foreground.in_service == 0 && foreground.ended > 0 {
             self.telemetry.gaps.record(now.since(foreground.last_end));
         }
         let view = self.class(class);
@@ -41,6 +43,9 @@ impl Sensor {
 
     pub(crate) fn ends(&mut self, now: Nanos, request: &Request) {
         self.leaves(now, request.class);
+        if !self.is_read {
+            return;
+        }
         let latency = now.since(request.arrived);
         let telemetry = &mut self.telemetry;
         match request.class {

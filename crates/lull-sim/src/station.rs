@@ -114,12 +114,13 @@ impl Station {
     pub(crate) fn new(device: Device, policy: &Policy, seed: u64, number: u64) -> Self {
         let governor = Governor::new(policy);
         let places = device.slots() as usize;
+        let sensor = Sensor { is_read: governor.chooses(), ..Sensor::default() };
         Self {
             device,
             resource: Resource::new(governor.setting()),
             governor,
             alone: matches!(policy, Policy::Alone),
-            sensor: Sensor::default(),
+            sensor,
             foreground: VecDeque::new(),
             background: VecDeque::new(),
             granted: VecDeque::new(),
@@ -285,7 +286,8 @@ impl Station {
             self.background_began = true;
             self.fill_places(now, later);
         }
-        if self.background.is_empty() {
+        // While foreground is in service there is nothing to wait for but its end.
+        if self.background.is_empty() || self.sensor.view.foreground.in_service > 0 {
             return;
         }
         let wake = self.resource.wake(now).at.filter(|at| *at < Nanos::MAX);

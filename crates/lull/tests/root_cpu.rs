@@ -34,7 +34,7 @@ impl Drop for Computing {
 
 /// Computes a little at a time for two seconds and more, then says that it is done.
 const JOB: &str = "i=0; while [ $i -lt 200 ]; do i=$((i+1)); sleep 0.01; j=0; while [ $j -lt 1500 ]; do j=$((j+1)); done; done; echo done";
-const STRICT: [&str; 4] = ["--max-slowdown", "0%", "--cpu-floor", "40%"];
+const STRICT: [&str; 6] = ["--resources", "disk,cpu", "--max-slowdown", "0%", "--cpu-floor", "40%"];
 
 fn summary_of(options: &[&str], script: &str) -> Value {
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -73,7 +73,13 @@ fn root_without_holds_or_without_the_resource_nobody_watches_the_cpus() {
     if !needs_root() {
         return;
     }
-    for options in [&["--longest-hold", "off"][..], &["--resources", "disk"], &["--sensor", "diskstats"]] {
+    let without: [&[&str]; 4] = [
+        &[],
+        &["--resources", "disk"],
+        &["--resources", "cpu", "--longest-hold", "off"],
+        &["--resources", "cpu", "--sensor", "diskstats"],
+    ];
+    for options in without {
         assert!(summary_of(options, "echo done")["cpu"].is_null(), "{options:?}");
     }
 }
@@ -123,7 +129,10 @@ fn root_the_user_s_measure_decides_and_ends_with_the_job() {
     }
     let marker = new_marker();
     let slo = "while :; do echo 10; sleep 0.2; done";
-    let child = spawn_marked(&mut lull_run(&["--slo", slo], &["sh", "-c", "sleep 1; echo done"]), &marker);
+    let child = spawn_marked(
+        &mut lull_run(&["--resources", "cpu", "--slo", slo], &["sh", "-c", "sleep 1; echo done"]),
+        &marker,
+    );
     let front = child.id();
     assert_eq!(clean_text(&finish(child)), "done\n");
     assert_nothing_left(front, &marker);
@@ -141,6 +150,7 @@ fn root_a_measure_that_makes_no_sense_is_refused() {
         (["--slo", "http://localhost/metrics"], "METRIC"),
         (["--cpu-floor", "2"], "percent"),
         (["--resources", "tape"], "tape"),
+        (["--slo", "echo 1"], "disk,cpu"),
     ] {
         let told = output(&mut lull_run(&options, &["true"]));
         assert_eq!(told.status.code(), Some(125), "{options:?}");

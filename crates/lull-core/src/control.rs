@@ -16,13 +16,16 @@
 //! 5. Keep measuring: when hardly any request arrives without background, withhold background now and then for a
 //!    baseline. The other way round, alternating between two intervals brings samples of both kinds, and where gaps
 //!    close they stay open now and then.
-//! 6. Open the bound as the foreground stays away ([`Opening`]).
+//! 6. Withhold background for short, random moments, and charge it with what the latency of met requests does not
+//!    explain (`correction.rs`).
+//! 7. Open the bound as the foreground stays away ([`Opening`]).
 //!
 //! Units: nanoseconds; loss and work are shares. Windows: one to two seconds, or 200 to 400 foreground requests.
 //!
 //! Edge cases: a sensor without histograms leaves the starting values in force. Counts that went back (a restarted
-//! sensor) are counted from zero. Virtual disks claim to rotate: the claim counts until latencies say more. Background that is seldom active is taken for half as dangerous as greedy
-//! background at the least, since it may become greedy at any moment.
+//! sensor) are counted from zero. Virtual disks claim to rotate: the claim counts until latencies say more. Background that
+//! is seldom active is taken for half as dangerous as greedy background at the least, since it may become greedy at any
+//! moment.
 //!
 //! Source: the paper's section 5.2 asks for an interval that follows the counters; 2.1 and 4.2 give its useful
 //! range. The bound is needed because devices today serve many requests at once.
@@ -41,7 +44,7 @@ pub use choice::{ControlSetting, DepthChoice, IntervalChoice, ParseDepthError, P
 pub use telemetry::{Estimate, Latency, Telemetry};
 
 use crate::histogram::Histogram;
-use crate::setting::{Closing, Foreground, Opening, Setting};
+use crate::setting::{Closing, Opening, Setting};
 use crate::share::Share;
 use crate::time::{Interval, Nanos};
 use crate::trial::Slowdown;
@@ -233,15 +236,6 @@ impl Control {
             IntervalChoice::Fixed(interval) => interval != Interval::NONE,
             IntervalChoice::Auto => self.unrestrained > self.aim.free.fraction(),
         }
-    }
-
-    /// The bound when the foreground's last request ended at `last_foreground_end` (zero: none was ever seen).
-    pub fn depth_when_quiet(&self, now: Nanos, last_foreground_end: Nanos) -> u32 {
-        let foreground = match last_foreground_end {
-            Nanos::ZERO => Foreground::Unseen(Nanos::MAX),
-            end => Foreground::Away(now.since(end)),
-        };
-        self.setting.opening.depth(self.setting.depth, foreground)
     }
 
     /// Adds what happened since the last call to the window.

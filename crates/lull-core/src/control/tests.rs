@@ -1,4 +1,5 @@
 use super::*;
+use crate::setting::Foreground;
 use crate::share::Loss;
 
 fn ms(millis: u64) -> Nanos {
@@ -147,10 +148,11 @@ fn without_a_baseline_background_is_withheld_now_and_then() {
 fn the_bound_opens_when_the_foreground_has_gone() {
     let mut device = Device::new(ControlSetting::default());
     device.cycles(500, ms(1), Nanos::from_micros(100), false);
-    let depth = |away| device.control.depth_when_quiet(device.now.plus(away), device.now);
+    let setting = device.control.setting;
+    let depth = |away| setting.opening.depth(setting.depth, Foreground::Away(away));
     assert_eq!(depth(ms(1)), 1);
     assert!(depth(ms(500)) > 20, "{}", depth(ms(500)));
-    assert_eq!(device.control.depth_when_quiet(device.now, Nanos::ZERO), u32::MAX);
+    assert_eq!(setting.opening.depth(setting.depth, Foreground::Unseen(Nanos::MAX)), u32::MAX);
 }
 
 #[test]

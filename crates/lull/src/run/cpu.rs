@@ -338,11 +338,12 @@ impl Cpu {
     }
 
     fn lent(&self) -> String {
-        match self.choice {
-            None => "nothing".to_owned(),
-            Some((count, HoldRule::Never)) => format!("{count} CPUs, never held"),
-            Some((count, HoldRule::While(length))) => {
-                format!("{count} CPUs, held beside the foreground and for {length} after it")
+        let Some((count, rule)) = self.choice else { return "nothing".to_owned() };
+        let cpus = if count == 1 { "CPU" } else { "CPUs" };
+        match rule {
+            HoldRule::Never => format!("{count} {cpus}, never held"),
+            HoldRule::While(length) => {
+                format!("{count} {cpus}, held beside the foreground and for {length} after it")
             }
         }
     }

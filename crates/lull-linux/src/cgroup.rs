@@ -243,6 +243,11 @@ impl JobGroup {
             .map_err(|cause| GroupError::new("set cpu.idle of", group.path(), cause))
     }
 
+    /// Whether this host has an idle class among CPU groups to give.
+    pub fn has_idle_cpu(&self) -> bool {
+        self.idle.is_some()
+    }
+
     /// Gives the job back what its owner may have taken: thaws it, and lends it all CPUs.
     ///
     /// # Errors

@@ -46,6 +46,7 @@ use anyhow::{Context, bail};
 use lull_core::Nanos;
 use lull_linux::cgroup::{GroupName, JobGroup, sweep_leftovers};
 use lull_linux::clock;
+use lull_linux::gate::stop;
 use lull_linux::job::launch::{self, Launch, Report, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND};
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
@@ -162,7 +163,7 @@ fn make_group(notes: &mut Vec<String>) -> Option<JobGroup> {
             .iter()
             .find(|missing| missing.what == "freeze")
             .map_or("", |missing| &missing.why);
-        notes.push(format!("no hold gate: {why}"));
+        notes.push(format!("no control group to freeze the job with: {why}"));
     }
     if let Err(error) = group.set_idle_cpu() {
         notes.push(error.to_string());
@@ -251,7 +252,7 @@ fn start(
         channel: to_supervisor,
         listener: listener.clone(),
         shared,
-        thaw: thawer(heritage.groups.clone()),
+        thaw: thawer(heritage.groups.clone(), Arc::clone(&heritage.shared)),
         respawn: respawner(heritage, listener, Rc::clone(&guardian_channel)),
     };
     Ok(Started { front: Front::new(job, signals, helpers, status), group, guardian_channel })
@@ -384,8 +385,9 @@ impl Heritage {
 }
 
 /// Thaws the job for a front that is left alone.
-fn thawer(groups: Vec<PathBuf>) -> Box<dyn Fn()> {
+fn thawer(groups: Vec<PathBuf>, shared: Arc<Shared>) -> Box<dyn Fn()> {
     Box::new(move || {
+        stop::release(&shared);
         if let Some(group) = open_groups(&groups) {
             // A group that cannot be thawed was never frozen.
             let _ = group.relieve();

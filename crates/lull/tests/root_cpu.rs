@@ -10,8 +10,8 @@ mod common;
 use std::process::{Child, Command, Stdio};
 
 use common::{
-    assert_nothing_left, clean_text, finish, helper, job_of, lull_run, needs_root, new_marker, output, send,
-    spawn_marked, state_of, wait_until,
+    READ_ONLY_GROUPS, assert_nothing_left, clean_text, finish, helper, in_own_mounts, job_of, lull_run,
+    needs_root, new_marker, output, send, spawn_marked, state_of, wait_until,
 };
 use serde_json::Value;
 
@@ -118,6 +118,27 @@ fn root_a_supervisor_killed_while_it_holds_leaves_the_job_running_on_all_cpus() 
             wait_until("all CPUs", || allowed().is_none() || (allowed() == before && !is_frozen()));
         }
         assert_eq!(clean_text(&finish(child)), "done\n");
+        assert_nothing_left(front, &marker);
+    }
+}
+
+#[test]
+fn root_without_a_freezer_signals_hold_and_whoever_is_killed_nobody_stays_stopped() {
+    if !needs_root() {
+        return;
+    }
+    let _foreground = Computing::start();
+    for names in [&["lull-supervisor"][..], &["lull-supervisor", "lull-guardian"]] {
+        let marker = new_marker();
+        let run = lull_run(&STRICT, &["sh", "-c", JOB]);
+        let child = spawn_marked(&mut in_own_mounts(&run, READ_ONLY_GROUPS), &marker);
+        let front = child.id();
+        let job = job_of(front);
+        wait_until("a hold", || matches!(state_of(job), Some(('T', _)) | None));
+        names.iter().for_each(|name| {
+            send(helper(front, name).unwrap_or(u32::MAX >> 1), libc::SIGKILL);
+        });
+        assert_eq!(clean_text(&finish(child)), "done\n", "{names:?}");
         assert_nothing_left(front, &marker);
     }
 }

@@ -13,19 +13,22 @@
 //! Edge cases: a child born while its parent is being stopped is found by going through the job again until nobody new
 //! runs. A process that somebody continues meanwhile is stopped again by the next [`Stopper::hold`]. A stop that the user
 //! sends to a process that is held cannot be told from ours, and ends with the hold. A number that was reused is told by its
-//! start time.
+//! start time. Who stops is killed: what was stopped is listed in memory that its heirs share, before it is stopped, and
+//! [`release`] is theirs to call.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::sync::Arc;
 
+use crate::job::shared::{Shared, Stopped};
 use crate::root::Root;
 
 /// Rounds in search of processes that were born meanwhile.
 const ROUNDS: usize = 16;
 
-/// The processes that are stopped here, each with its start time in clock ticks after boot.
-#[derive(Debug, Default)]
+/// Stops the processes of a job, and keeps the list of them.
+#[derive(Debug)]
 pub struct Stopper {
-    stopped: HashMap<i32, u64>,
+    shared: Arc<Shared>,
 }
 
 /// A process's state letter and start time.
@@ -41,19 +44,43 @@ fn send(pid: i32, signal: i32) -> bool {
     unsafe { libc::kill(pid, signal) == 0 }
 }
 
+/// Lets all go on that are listed as stopped.
+pub fn release(shared: &Shared) {
+    let root = Root::real();
+    for stopped in shared.stopped() {
+        if state_of(&root, stopped.pid).is_some_and(|(_, start)| start == stopped.start) {
+            send(stopped.pid, libc::SIGCONT);
+        }
+        shared.unlist_stopped(stopped);
+    }
+}
+
 impl Stopper {
+    /// Stops nobody yet.
+    pub const fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
     /// Stops all processes that `pids` finds, except those that somebody else has stopped.
     pub fn hold(&mut self, mut pids: impl FnMut() -> Vec<i32>) {
         let root = Root::real();
+        let mut listed: HashSet<Stopped> = self.shared.stopped().into_iter().collect();
         for _ in 0..ROUNDS {
             let mut found = false;
             for pid in pids() {
                 // T: stopped by a signal; t: by a debugger; Z, X: dead.
                 let Some((state, start)) = state_of(&root, pid) else { continue };
-                if !matches!(state, 'T' | 't' | 'Z' | 'X') && send(pid, libc::SIGSTOP) {
-                    // A second look at one that has not come to its stop yet is not news.
-                    found |= self.stopped.insert(pid, start) != Some(start);
+                if matches!(state, 'T' | 't' | 'Z' | 'X') {
+                    continue;
                 }
+                let stopped = Stopped { pid, start };
+                let is_new = !listed.contains(&stopped);
+                if is_new && !self.shared.list_stopped(stopped) {
+                    continue;
+                }
+                // A second look at one that has not come to its stop yet is not news.
+                found |= send(pid, libc::SIGSTOP) && is_new;
+                listed.insert(stopped);
             }
             if !found {
                 break;
@@ -63,17 +90,12 @@ impl Stopper {
 
     /// Lets all go on that were stopped here.
     pub fn release(&mut self) {
-        let root = Root::real();
-        for (pid, start) in self.stopped.drain() {
-            if state_of(&root, pid).is_some_and(|(_, now)| now == start) {
-                send(pid, libc::SIGCONT);
-            }
-        }
+        release(&self.shared);
     }
 
     /// Is anything held?
     pub fn is_holding(&self) -> bool {
-        !self.stopped.is_empty()
+        !self.shared.stopped().is_empty()
     }
 }
 

@@ -1,9 +1,11 @@
-//! Calls that were received and not yet answered, in memory shared by front, supervisor and guardian.
+//! What must be undone when the supervisor dies, in memory shared by front, supervisor and guardian: calls that were
+//! received and not yet answered, and processes that were stopped.
 //!
 //! A notification that a process has received is not delivered again when that process is killed: its thread would
 //! wait for ever. So the kernel writes each record straight into this memory (no moment at which only the receiver
 //! knows of it), and a call that has to wait stays listed until it is answered. After a death the heir passes all that
-//! is listed; passing a call twice is harmless.
+//! is listed; passing a call twice is harmless. Processes are listed before they are stopped: continuing one that runs is
+//! harmless, too.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -14,12 +16,51 @@ use libc::seccomp_notif;
 
 /// Calls that can wait at once; more than that pass at once instead of waiting.
 pub const MAX_WAITING: usize = 4096;
+/// Processes that can be stopped at once; more than that run on.
+pub const MAX_STOPPED: usize = 1024;
+/// Process ids end below 2^22 (`PID_MAX_LIMIT`); the other bits of a key are for the start time.
+const PID_BITS: u32 = 22;
 
 #[repr(C)]
 struct Layout {
     space: UnsafeCell<seccomp_notif>,
     /// Ids plus one, so that zero is free.
     waiting: [AtomicU64; MAX_WAITING],
+    stopped: [AtomicU64; MAX_STOPPED],
+}
+
+/// A process that was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stopped {
+    /// Its id.
+    pub pid: i32,
+    /// Its start time in clock ticks after boot: ids are used again.
+    pub start: u64,
+}
+
+impl Stopped {
+    /// Never zero, which marks a free place: no process has id 0.
+    fn key(self) -> u64 {
+        self.start << PID_BITS | u64::from(self.pid.unsigned_abs())
+    }
+
+    fn from_key(key: u64) -> Option<Self> {
+        let pid = i32::try_from(key & ((1 << PID_BITS) - 1)).ok()?;
+        (key != 0).then_some(Self { pid, start: key >> PID_BITS })
+    }
+}
+
+/// Puts `key` into a free place; false if there is none.
+fn put(places: &[AtomicU64], key: u64) -> bool {
+    let mut free = places.iter().filter(|place| place.load(Ordering::Relaxed) == 0);
+    free.any(|place| place.compare_exchange(0, key, Ordering::SeqCst, Ordering::Relaxed).is_ok())
+}
+
+/// Frees the place of `key`.
+fn take(places: &[AtomicU64], key: u64) {
+    if let Some(place) = places.iter().find(|place| place.load(Ordering::Relaxed) == key) {
+        place.store(0, Ordering::SeqCst);
+    }
 }
 
 /// Memory that is shared with children forked later.
@@ -66,19 +107,28 @@ impl Shared {
 
     /// Lists a call as waiting. False when the table is full: the caller must pass it at once.
     pub fn list(&self, id: u64) -> bool {
-        let free = self.layout().waiting.iter().find(|slot| {
-            slot.load(Ordering::Relaxed) == 0
-                && slot.compare_exchange(0, id.wrapping_add(1), Ordering::SeqCst, Ordering::Relaxed).is_ok()
-        });
-        free.is_some()
+        put(&self.layout().waiting, id.wrapping_add(1))
     }
 
     /// Takes a call off the list, after it was answered.
     pub fn unlist(&self, id: u64) {
-        let key = id.wrapping_add(1);
-        if let Some(slot) = self.layout().waiting.iter().find(|slot| slot.load(Ordering::Relaxed) == key) {
-            slot.store(0, Ordering::SeqCst);
-        }
+        take(&self.layout().waiting, id.wrapping_add(1));
+    }
+
+    /// Lists a process that is about to be stopped. False when the table is full: it must run on.
+    pub fn list_stopped(&self, stopped: Stopped) -> bool {
+        put(&self.layout().stopped, stopped.key())
+    }
+
+    /// Takes a process off the list, after it was continued.
+    pub fn unlist_stopped(&self, stopped: Stopped) {
+        take(&self.layout().stopped, stopped.key());
+    }
+
+    /// All processes that may be stopped.
+    pub fn stopped(&self) -> Vec<Stopped> {
+        let keys = self.layout().stopped.iter().map(|place| place.load(Ordering::SeqCst));
+        keys.filter_map(Stopped::from_key).collect()
     }
 
     /// All calls that may still wait for an answer: the listed ones and the last one received.

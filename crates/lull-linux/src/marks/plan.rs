@@ -73,10 +73,11 @@ fn as_list<S: Serializer>(marks: &MarkSet, serializer: S) -> Result<S::Ok, S::Er
 impl Plan {
     /// What the facts leave to choose.
     pub fn for_facts(facts: &Facts) -> Self {
+        let sensor = sensor(facts);
         let mut plan = Self {
-            sensor: sensor(facts),
+            hold_gate: hold_gate(facts, &sensor),
+            sensor,
             request_gate: request_gate(facts),
-            hold_gate: hold_gate(facts),
             marks: MarkSet::default(),
             cpu_idle: facts.cgroups.idling().is_some(),
             reasons: Vec::new(),
@@ -215,7 +216,7 @@ fn request_gate(facts: &Facts) -> Choice {
     Choice { name: "seccomp user notification", best, why }
 }
 
-fn hold_gate(facts: &Facts) -> Choice {
+fn hold_gate(facts: &Facts, sensor: &Choice) -> Choice {
     match facts.cgroups.freezing() {
         Some(hierarchy) if hierarchy.version == 2 => Choice {
             name: "cgroup v2 freezer",
@@ -228,10 +229,16 @@ fn hold_gate(facts: &Facts) -> Choice {
             why: "one write stops all of the job's processes, but a kill waits until they run again"
                 .to_owned(),
         },
+        None if sensor.best => Choice {
+            name: "signals",
+            best: false,
+            why: "no group may be made here: the job's processes are stopped and continued one by one".to_owned(),
+        },
         None => Choice {
             name: "none",
             best: false,
-            why: "no group may be made here: page faults and small buffered reads are not held".to_owned(),
+            why: "no group may be made here and no sensor sees single requests: page faults and small buffered reads are not held"
+                .to_owned(),
         },
     }
 }

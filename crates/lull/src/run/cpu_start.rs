@@ -22,7 +22,6 @@ use super::supervisor::Nudge;
 pub(crate) struct CpuStart {
     pending: Option<Pending>,
     sensor: Option<CpuSensor>,
-    note: Option<String>,
 }
 
 struct Pending {
@@ -36,32 +35,18 @@ impl CpuStart {
     /// Begins to load the sensor if it is wanted and of use; the nudge is given when it stands.
     pub(crate) fn begin(
         settings: &RunSettings,
-        freezer: &Freezer,
         family: Family,
         slo: Option<Slo>,
         nudge: &Arc<Nudge>,
     ) -> Self {
         let aim = settings.cpu.filter(|_| settings.sensor != SensorChoice::Diskstats);
-        let mut start = Self { pending: None, sensor: None, note: None };
-        match aim {
-            Some(aim) if freezer.can_freeze() => {
-                let nudge = Arc::clone(nudge);
-                let receiver = sensors::start_cpu(settings, &family, move || nudge.give());
-                start.pending = Some(Pending { receiver, aim, family, slo });
-            }
-            Some(_) => {
-                let text =
-                    "no control group to freeze the job with: the CPUs are left to the kernel's priorities";
-                start.note = Some(text.to_owned());
-            }
-            None => {}
+        let mut start = Self { pending: None, sensor: None };
+        if let Some(aim) = aim {
+            let nudge = Arc::clone(nudge);
+            let receiver = sensors::start_cpu(settings, &family, move || nudge.give());
+            start.pending = Some(Pending { receiver, aim, family, slo });
         }
         start
-    }
-
-    /// What could not be had, once.
-    pub(crate) fn note(&mut self) -> Option<String> {
-        self.note.take()
     }
 
     /// The CPUs once their sensor stands; once.

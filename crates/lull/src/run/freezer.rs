@@ -1,22 +1,57 @@
-//! The hold gate: the job's control group, frozen and thawed. Counts what it does.
+//! The hold gate: the job's control group, frozen and thawed; without one that can be, its processes stopped and continued by
+//! signals. Counts what it does.
+
+use std::sync::Arc;
 
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
+use lull_linux::clock;
+use lull_linux::gate::stop::Stopper;
+use lull_linux::job::shared::Shared;
+
+use super::family::Family;
+
+/// Finding and signalling every process costs milliseconds: between two holds so many times what the last one took.
+const SIGNAL_SPACING: Nanos = Nanos(20);
 
 pub(crate) struct Freezer {
     group: Option<JobGroup>,
+    signals: Option<Signals>,
     frozen_since: Option<Nanos>,
     count: u64,
     total: Nanos,
 }
 
-impl Freezer {
-    pub(crate) fn new(group: Option<JobGroup>) -> Self {
-        Self { group, frozen_since: None, count: 0, total: Nanos::ZERO }
-    }
+/// The way without a group.
+struct Signals {
+    stopper: Stopper,
+    family: Family,
+    /// Not again before.
+    due: Nanos,
+}
 
-    pub(crate) fn can_freeze(&self) -> bool {
-        self.group.as_ref().is_some_and(JobGroup::can_freeze)
+impl Signals {
+    fn hold(&mut self, now: Nanos) -> bool {
+        if now < self.due {
+            return false;
+        }
+        self.stopper.hold(|| self.family.pids());
+        let after = clock::now();
+        self.due = after.plus(after.since(now).times(SIGNAL_SPACING.0));
+        self.stopper.is_holding()
+    }
+}
+
+impl Freezer {
+    /// Freezes `group`, or if there is none that can be frozen stops the processes of `family`; who is stopped is listed in
+    /// `shared`.
+    pub(crate) fn new(group: Option<JobGroup>, family: Family, shared: Arc<Shared>) -> Self {
+        let signals = (!group.as_ref().is_some_and(JobGroup::can_freeze)).then(|| Signals {
+            stopper: Stopper::new(shared),
+            family,
+            due: Nanos::ZERO,
+        });
+        Self { group, signals, frozen_since: None, count: 0, total: Nanos::ZERO }
     }
 
     pub(crate) fn group(&self) -> Option<&JobGroup> {
@@ -37,17 +72,35 @@ impl Freezer {
 
     /// Freezes or thaws. A group that refuses to freeze is left alone; thawing is tried again at the end.
     pub(crate) fn set(&mut self, now: Nanos, frozen: bool) {
-        let Some(group) = &self.group else { return };
         match (frozen, self.frozen_since) {
-            (true, None) if group.freeze().is_ok() => {
+            (true, None) if self.hold(now) => {
                 self.frozen_since = Some(now);
                 self.count += 1;
             }
-            (false, Some(since)) if group.thaw().is_ok() => {
+            (false, Some(since)) if self.release() => {
                 self.total = self.total.plus(now.since(since));
                 self.frozen_since = None;
             }
             _ => {}
+        }
+    }
+
+    fn hold(&mut self, now: Nanos) -> bool {
+        match (&mut self.signals, &self.group) {
+            (Some(signals), _) => signals.hold(now),
+            (None, Some(group)) => group.freeze().is_ok(),
+            (None, None) => false,
+        }
+    }
+
+    fn release(&mut self) -> bool {
+        match (&mut self.signals, &self.group) {
+            (Some(signals), _) => {
+                signals.stopper.release();
+                true
+            }
+            (None, Some(group)) => group.thaw().is_ok(),
+            (None, None) => false,
         }
     }
 

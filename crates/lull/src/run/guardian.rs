@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lull_linux::cgroup::JobGroup;
-use lull_linux::gate::lend;
+use lull_linux::gate::{lend, stop};
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::relief;
 use lull_linux::job::shared::Shared;
@@ -125,6 +125,7 @@ impl Guardian {
 
     /// The supervisor is dead.
     fn relieve(self) {
+        stop::release(&self.shared);
         if let Some(group) = &self.group {
             let pids = group.procs().unwrap_or_default();
             // A group that cannot be thawed was never frozen.

@@ -55,7 +55,7 @@ fn choose(settings: &RunSettings, notes: &mut Vec<String>) -> Vec<HostDisk> {
 }
 
 /// Starts a sensor for each disk: BPF where it may be loaded, else the kernel's counters.
-pub(crate) fn start(settings: &RunSettings, can_freeze: bool, family: &Family) -> Sensors {
+pub(crate) fn start(settings: &RunSettings, family: &Family) -> Sensors {
     let mut notes = Vec::new();
     let chosen = if settings.watches_disks { choose(settings, &mut notes) } else { Vec::new() };
     let mut bpf = match settings.sensor {
@@ -64,10 +64,8 @@ pub(crate) fn start(settings: &RunSettings, can_freeze: bool, family: &Family) -
         }
         _ => None,
     };
-    let disks = chosen
-        .iter()
-        .filter_map(|disk| observed(disk, bpf.as_mut(), settings, can_freeze, family, &mut notes))
-        .collect();
+    let disks =
+        chosen.iter().filter_map(|disk| observed(disk, bpf.as_mut(), settings, family, &mut notes)).collect();
     let kind = match (&bpf, settings.watches_disks) {
         (Some(_), _) => "BPF block events",
         (None, true) => "/proc/diskstats",
@@ -83,7 +81,6 @@ fn observed(
     disk: &HostDisk,
     bpf: Option<&mut BlockSensor>,
     settings: &RunSettings,
-    can_freeze: bool,
     family: &Family,
     notes: &mut Vec<String>,
 ) -> Option<Disk> {
@@ -107,8 +104,7 @@ fn observed(
             job_io: job_io(family.clone()),
         },
     };
-    let hold = (can_freeze && has_bpf && settings.hold.is_some())
-        .then(|| Hold::new(settings.hold.unwrap_or_default()));
+    let hold = settings.hold.filter(|_| has_bpf).map(Hold::new);
     let traits = DiskTraits {
         name: disk.name.clone(),
         dev: disk.dev,

@@ -18,6 +18,7 @@ use lull_linux::cgroup::JobGroup;
 use lull_linux::clock;
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
+use lull_linux::marks::sessions::Sessions;
 use lull_linux::marks::{Mark, MarkSet};
 use lull_linux::seccomp::Listener;
 use lull_linux::seccomp::listener::Received;
@@ -36,6 +37,8 @@ use super::summary::{DiskSummary, Summary, depth_text};
 const STATUS_EVERY: Nanos = Nanos::from_millis(250);
 /// How often requests whose end was missed are looked for.
 const HEAL_EVERY: Nanos = Nanos::from_millis(50);
+/// How often sessions that the job has begun are looked for.
+const SESSIONS_EVERY: Nanos = Nanos::from_secs(1);
 /// How often to look whether the job's last process is gone, once its first is.
 const GROUP_CHECK: Nanos = Nanos::from_millis(200);
 /// Sleeping may not overshoot: the interval is as short as tens of microseconds.
@@ -193,14 +196,14 @@ impl Supervisor {
         // session, which is the supervisor's own; the file is missing without autogroup.
         let _ = MarkSet::default().with(Mark::IoprioIdle).with(Mark::Nice).apply();
         let _ = std::fs::write("/proc/self/autogroup", "19");
-        let mut freezer = Freezer::new(self.group.take());
-        let family = Family::of_supervisor(freezer.group());
+        let group = self.group.take();
+        let family = Family::of_supervisor(group.as_ref());
+        let mut freezer = Freezer::new(group, family.clone(), Arc::clone(&self.shared));
         let Some(listener) = self.wait_for_listener() else { return };
         // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
         self.tell(&FromSupervisor::Serving);
         let began = clock::now();
-        let Sensors { disks, bpf, kind, notes } =
-            sensors::start(&self.settings, freezer.can_freeze(), &family);
+        let Sensors { disks, bpf, kind, notes } = sensors::start(&self.settings, &family);
         self.notes.extend(notes);
         let engine = Arc::new(Mutex::new(Engine::new(disks, family.clone(), Arc::clone(&self.shared))));
         let gone = Arc::new(AtomicBool::new(false));
@@ -213,8 +216,12 @@ impl Supervisor {
         }
         let sensing = clock::now();
         let sensor = bpf.as_ref().map_or(-1, lull_bpf::BlockSensor::wake_fd);
-        let mut cpus = CpuStart::begin(&self.settings, &freezer, family, slo, &nudge);
-        self.notes.extend(cpus.note());
+        let mut cpus = CpuStart::begin(&self.settings, family.clone(), slo, &nudge);
+        // Without an idle CPU group a session of the job's own weighs as much as the user's.
+        let lone = !freezer.group().is_some_and(JobGroup::has_idle_cpu);
+        // SAFETY: only asks; the front leads or shares the session in which the job was started.
+        let session = unsafe { libc::getsid(libc::getppid()) };
+        let mut sessions = lone.then(|| (Sessions::of_job_started_in(session), Nanos::ZERO));
         let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1]);
         let (mut told, mut healed) = (Nanos::ZERO, Nanos::ZERO);
         let mut job_ended = false;
@@ -236,6 +243,12 @@ impl Supervisor {
                     // A sensor that cannot be mended now is tried again.
                     let _ = bpf.heal(device, oldest);
                 }
+            }
+            if let Some((sessions, lowered)) = &mut sessions
+                && now.since(*lowered) >= SESSIONS_EVERY
+            {
+                *lowered = now;
+                sessions.lower(&family.pids());
             }
             if self.wants_status && now.since(told) >= STATUS_EVERY {
                 told = now;

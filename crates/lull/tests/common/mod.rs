@@ -253,3 +253,15 @@ pub(crate) fn spawn_marked(command: &mut Command, marker: &str) -> Child {
     command.env(MARKER, marker).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
+
+/// For [`in_own_mounts`]: no control group can be made.
+pub(crate) const READ_ONLY_GROUPS: &str = "for place in $(findmnt -rno TARGET -t cgroup,cgroup2); do \
+    mount -o remount,bind,ro \"$place\"; done; exec \"$@\"";
+
+/// Puts `script`, which ends in running its arguments, before the command, in a mount namespace of its own.
+pub(crate) fn in_own_mounts(command: &Command, script: &str) -> Command {
+    let mut outer = Command::new("unshare");
+    outer.args(["--mount", "--propagation", "private", "sh", "-ec", script, "sh"]);
+    outer.arg(command.get_program()).args(command.get_args()).env("XDG_CONFIG_HOME", "/nonexistent");
+    outer
+}

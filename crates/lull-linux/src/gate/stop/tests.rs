@@ -30,6 +30,10 @@ impl Drop for Sleeper {
     }
 }
 
+fn stopper() -> Stopper {
+    Stopper::new(Arc::new(Shared::new().unwrap()))
+}
+
 #[test]
 fn what_the_user_stopped_stays_stopped() {
     let (running, stopped) = (Sleeper::new(), Sleeper::new());
@@ -37,7 +41,7 @@ fn what_the_user_stopped_stays_stopped() {
     stopped.comes_to('T');
     running.comes_to('S');
     let pids = || vec![running.pid(), stopped.pid(), 1 << 30];
-    let mut stopper = Stopper::default();
+    let mut stopper = stopper();
     stopper.hold(pids);
     running.comes_to('T');
     assert!(stopper.is_holding());
@@ -51,7 +55,7 @@ fn what_the_user_stopped_stays_stopped() {
 fn who_is_continued_meanwhile_is_stopped_again_and_let_go_on_drop() {
     let one = Sleeper::new();
     one.comes_to('S');
-    let mut stopper = Stopper::default();
+    let mut stopper = stopper();
     stopper.hold(|| vec![one.pid()]);
     one.comes_to('T');
     assert!(send(one.pid(), libc::SIGCONT));
@@ -68,8 +72,22 @@ fn a_number_that_was_reused_is_not_continued() {
     assert!(send(one.pid(), libc::SIGSTOP));
     one.comes_to('T');
     let (_, start) = state_of(&Root::real(), one.pid()).unwrap();
-    let mut stopper = Stopper::default();
-    stopper.stopped.insert(one.pid(), start + 1);
+    let mut stopper = stopper();
+    assert!(stopper.shared.list_stopped(Stopped { pid: one.pid(), start: start + 1 }));
     stopper.release();
     one.comes_to('T');
+}
+
+#[test]
+fn an_heir_lets_go_on_what_a_killed_process_had_stopped() {
+    let one = Sleeper::new();
+    one.comes_to('S');
+    let mut killed = stopper();
+    killed.hold(|| vec![one.pid()]);
+    one.comes_to('T');
+    let shared = Arc::clone(&killed.shared);
+    std::mem::forget(killed);
+    release(&shared);
+    one.comes_to('S');
+    assert!(shared.stopped().is_empty());
 }

@@ -1,6 +1,6 @@
 //! Listing and unlisting.
 
-use super::{MAX_WAITING, Shared};
+use super::{MAX_STOPPED, MAX_WAITING, Shared, Stopped};
 
 #[test]
 fn listed_calls_survive_in_the_list_until_unlisted() {
@@ -18,4 +18,18 @@ fn a_full_table_says_so() {
     assert!(!shared.list(9_999));
     shared.unlist(5);
     assert!(shared.list(9_999));
+}
+
+#[test]
+fn stopped_processes_are_known_by_id_and_start() {
+    let shared = Shared::new().unwrap();
+    let (one, reused) = (Stopped { pid: (1 << 22) - 1, start: 7 }, Stopped { pid: (1 << 22) - 1, start: 8 });
+    assert!(shared.list_stopped(one) && shared.list_stopped(reused));
+    assert_eq!(shared.stopped(), [one, reused]);
+    shared.unlist_stopped(one);
+    assert_eq!(shared.stopped(), [reused]);
+    let others = i32::try_from(MAX_STOPPED).unwrap();
+    assert!((1..others).all(|pid| shared.list_stopped(Stopped { pid, start: 0 })));
+    assert!(!shared.list_stopped(one));
+    assert_eq!(shared.stopped().len(), MAX_STOPPED);
 }

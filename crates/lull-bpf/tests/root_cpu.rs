@@ -153,6 +153,43 @@ fn root_each_wake_up_of_the_foreground_is_a_burst() {
 }
 
 #[test]
+fn root_work_that_the_background_asks_for_is_no_burst() {
+    let mut echo = Load::shell("while read line; do echo $line; done");
+    let Some(sensor) = loaded(&only(echo.pid())) else { return };
+    let cpus = sensor.cpus();
+    let mut answers = BufReader::new(echo.0.stdout.take().unwrap());
+    let script = "while read go; do echo question; done";
+    let mut asker = Load(
+        Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::from(echo.0.stdin.take().unwrap()))
+            .spawn()
+            .unwrap(),
+    );
+    let mut go = asker.0.stdin.take().unwrap();
+    let mut ask = |times: u64| {
+        for _ in 0..times {
+            let mut line = String::new();
+            writeln!(go, "go").unwrap();
+            answers.read_line(&mut line).unwrap();
+            assert_eq!(line, "question\n");
+        }
+        bursts(&cpus)
+    };
+    let asks = 200;
+    // The verdict on what is protected is taken with the first.
+    let before = ask(1);
+    let asked_by_equals = ask(asks) - before;
+    asker.make_idle();
+    let before = ask(1);
+    let asked_by_background = ask(asks) - before;
+    assert!(asked_by_equals >= asks / 2, "{asked_by_equals} of {asks}");
+    // An interrupt during a wake-up hides who woke.
+    assert!(asked_by_background <= asks / 10, "{asked_by_background} of {asks}");
+}
+
+#[test]
 fn root_a_spinner_is_foreground_until_it_is_gone() {
     let spinner = Load::shell(&format!("read go; {SPIN}"));
     let Some(sensor) = loaded(&only(spinner.pid())) else { return };

@@ -32,7 +32,9 @@
 //!    probes what was the base, until it is cleared or convicted. Alarms that were false make the eye close for twice as long
 //!    each time.
 //! 6. *Book* the loss: time beside the foreground × (slowdown − 1), also for the time since a change that was noticed late.
-//! 7. *Open* to the top when the foreground has gone; the base is back with its first request.
+//! 7. *Shelter*: one rung may be named that is taken for harmless until it is proved harmful: that which holds background
+//!    beside the foreground. It is the refuge when no other is known, and no doubt moves the base from it, only proof.
+//! 8. *Open* to the top when the foreground has gone; the base is back with its first request.
 //!
 //! The job gets its least share of time (`floor.rs`) whatever else is said.
 //!
@@ -91,6 +93,7 @@ pub struct Lender {
     presence: Presence,
     floor: Floor,
     base: Rung,
+    shelter: Option<Rung>,
     probe: Option<Probe>,
     /// The quick eye is closed until then, and for how long the next time.
     blind: (Nanos, Nanos),
@@ -130,6 +133,7 @@ impl Lender {
             presence: Presence::new(setting.away),
             floor: Floor::new(setting.floor, Nanos(setting.longest.0 / 3)),
             base,
+            shelter: None,
             probe: None,
             blind: (Nanos::ZERO, Nanos(setting.hold_off.0 / 4)),
             latest: None,
@@ -139,6 +143,17 @@ impl Lender {
             withheld: Nanos::ZERO,
             total: Nanos::ZERO,
         }
+    }
+
+    /// Names the rung that is taken for harmless until the contrary is proved.
+    #[must_use]
+    pub fn sheltered_by(self, rung: Rung) -> Self {
+        let shelter = self.book.ladder.rungs().find(|known| *known == rung && rung != Rung::BOTTOM);
+        Self { shelter, ..self }
+    }
+
+    fn is_sheltered(&self) -> bool {
+        self.shelter == Some(self.base)
     }
 
     /// Takes in what the sensors know; returns what to do until the next call, every 1 to 25 ms, or when
@@ -154,7 +169,7 @@ impl Lender {
             self.schedule.abandon();
             self.watch.interrupt();
         }
-        let room = budget.room(self.account).fraction();
+        let room = if self.is_sheltered() { 1.0 } else { budget.room(self.account).fraction() };
         self.book.of_mut(self.base).book_base(room, self.account, budget);
         self.lending = self.choose(owed);
         self.lending
@@ -307,7 +322,7 @@ impl Lender {
             return;
         }
         let fallen = self.base;
-        let broke = budget.available() == Nanos::ZERO;
+        let broke = budget.available() == Nanos::ZERO && !self.is_sheltered();
         if slowdown.low - 1.0 > promise || (broke && slowdown.ratio - 1.0 > room) {
             self.fail(now, fallen, true);
             self.retreat(now, budget);
@@ -382,6 +397,9 @@ impl Lender {
     fn guard(&mut self, now: Nanos, budget: &mut Budget) {
         let rung = self.base;
         self.book.of_mut(rung).evidence.suspect();
+        if self.is_sheltered() {
+            return;
+        }
         self.retreat(now, budget);
         self.probe = Some(Probe { rung, pairs: self.book.of(rung).pairs(), guards: true });
     }
@@ -398,7 +416,10 @@ impl Lender {
 
     /// Goes to the refuge.
     fn retreat(&mut self, now: Nanos, budget: &mut Budget) {
-        let refuge = self.book.refuge(now, self.base, budget.room(self.account));
+        let known = self.book.refuge(now, self.base, budget.room(self.account));
+        let shelter =
+            self.shelter.filter(|rung| !self.base.is_within(*rung) && !self.book.is_barred(*rung, now));
+        let refuge = if known == Rung::BOTTOM { shelter.unwrap_or(known) } else { known };
         if let Some(probe) = self.probe.take() {
             self.book.of_mut(probe.rung).book(self.account, budget);
         }

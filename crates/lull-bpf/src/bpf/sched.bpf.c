@@ -6,10 +6,14 @@
  *   sched_waking       a task will be made runnable  (a burst begins)
  *   sched_wakeup_new   ... for the first time
  *   sched_switch       a CPU goes from one task to the next
+ *   irq_handler_*, softirq_*, hrtimer_expire_*
+ *                      who wakes: the current task, or an interrupt above it
  *
  * Background is what has the idle CPU class, of its own or by its group, or is
  * in the job's group; kernel threads and lull's own processes are neutral; the
- * rest is foreground, or with --protect what it names.
+ * rest is foreground, or with --protect what it names. A foreground task that
+ * the background wakes, like the reader of the job's pipe, works at the job's
+ * pace and for it: neutral until it sleeps.
  *
  * A program that would re-enter itself on a CPU is skipped by the kernel, so
  * any event can be missed. Therefore nothing here counts events up and down:
@@ -32,6 +36,8 @@
 
 #define MAX_TASKS 8192
 #define ONE_BACKGROUND (1ULL << 32)
+/* Work that the background asked for is its own for so long; then it counts as foreground. */
+#define ASKED_NS 100000000ULL
 /* --protect: how long a task keeps the class that its ancestors gave it. */
 #define VERDICT_NS 200000000ULL
 
@@ -39,8 +45,9 @@ struct task {
 	__u64 woken_ns; /* 0: no burst */
 	__u64 on_cpu_ns;
 	__u64 judged_ns;
-	__u32 class; /* --protect's verdict at `judged_ns` */
-	__u8 loaded; /* background ran somewhere at the wake-up */
+	__u64 asked_ns; /* woken by the background; 0: not */
+	__u32 class;	/* --protect's verdict at `judged_ns` */
+	__u8 loaded;	/* background ran somewhere at the wake-up */
 	__u8 ran;
 	__u8 unused[2];
 };
@@ -69,6 +76,15 @@ struct {
 	__type(key, __u32);
 	__type(value, struct task);
 } tasks SEC(".maps");
+
+/* Which kinds of interrupt are being served on this CPU. A bit for each, so that a missed end is
+ * mended by the next of its kind. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} interrupts SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -171,6 +187,56 @@ static __always_inline void end_gap(struct lull_sched *all, struct lull_cpu *cpu
 		count(&cpu->gaps, now - since);
 }
 
+static __always_inline __u32 *interrupts_here(void)
+{
+	__u32 only = 0;
+
+	return bpf_map_lookup_elem(&interrupts, &only);
+}
+
+static __always_inline int is_interrupted(void)
+{
+	__u32 *kinds = interrupts_here();
+
+	return !kinds || *kinds;
+}
+
+static __always_inline int interrupt(__u32 kind, int begins)
+{
+	__u32 *kinds = interrupts_here();
+
+	if (kinds)
+		*kinds = begins ? *kinds | kind : *kinds & ~kind;
+	return 0;
+}
+
+#define INTERRUPT(point, kind, begins)                                                             \
+	SEC("tp_btf/" #point)                                                                      \
+	int lull_##point(void *ctx)                                                                \
+	{                                                                                          \
+		return interrupt(kind, begins);                                                    \
+	}
+
+INTERRUPT(irq_handler_entry, 1, 1)
+INTERRUPT(irq_handler_exit, 1, 0)
+INTERRUPT(softirq_entry, 2, 1)
+INTERRUPT(softirq_exit, 2, 0)
+INTERRUPT(hrtimer_expire_entry, 4, 1)
+INTERRUPT(hrtimer_expire_exit, 4, 0)
+
+/* Whether this task was woken by the background, not long ago. */
+static __always_inline int works_for_background(__u32 pid)
+{
+	struct task *task = bpf_map_lookup_elem(&tasks, &pid);
+
+	if (!task || !task->asked_ns)
+		return 0;
+	if (bpf_ktime_get_ns() - task->asked_ns < ASKED_NS)
+		return 1;
+	task->asked_ns = 0;
+	return 0;
+}
+
 /* A task that may be foreground is woken. */
 static __always_inline void waking(struct task_struct *woken, int is_new)
 {
@@ -186,6 +252,15 @@ static __always_inline void waking(struct task_struct *woken, int is_new)
 	if (!cpu || !task)
 		return;
 	now = bpf_ktime_get_ns();
+	if (!is_new && !woken->on_rq) {
+		task->asked_ns = 0;
+		if (!is_interrupted() &&
+		    class_of(all, bpf_get_current_task_btf()) == LULL_BACKGROUND) {
+			task->asked_ns = now;
+			task->woken_ns = 0;
+			return;
+		}
+	}
 	running = all->running;
 	/* One that is still on its queue was woken on its way to sleep: the burst goes on. */
 	if (is_new || !task->woken_ns || !woken->on_rq) {
@@ -318,6 +393,8 @@ int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_str
 	if (!all || !cpu)
 		return 0;
 	class = class_of(all, next);
+	if (class == LULL_FOREGROUND && works_for_background(next->pid))
+		class = LULL_NEUTRAL;
 	old = cpu->class;
 	/* Between kernel threads and nothing, or within the background: no clock is read. */
 	if (class != LULL_FOREGROUND && old != LULL_FOREGROUND &&

@@ -119,6 +119,15 @@ impl DiskChoices {
 }
 
 impl<A: Copy, B: Copy> Choices<A, B> {
+    /// The rung that lends most with this second coordinate.
+    pub fn boldest(&self, second: B) -> Option<Rung>
+    where
+        B: PartialEq,
+    {
+        let place = self.second.iter().position(|value| *value == second)?;
+        Some(Rung { second: u8::try_from(place).ok()?, ..self.ladder().top() })
+    }
+
     /// The ladder of these choices.
     pub fn ladder(&self) -> Ladder {
         let count = |length: usize| u8::try_from(length).unwrap_or(u8::MAX);

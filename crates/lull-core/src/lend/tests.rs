@@ -93,6 +93,43 @@ fn a_start_that_harms_is_left_as_soon_as_that_is_known() {
     assert!(beside < 1_500, "{beside} of 15,000 ms");
 }
 
+/// Requests take twice as long beside background on the top rung; on the others `within` of a thousand.
+fn harm_at_the_top(within: u64) -> impl Fn(Lending) -> u64 {
+    move |lending| match lending {
+        Lending::Held => 1_000,
+        Lending::Rung(rung) if rung != top() => within,
+        Lending::Rung(_) | Lending::Forced => 2_000,
+    }
+}
+
+#[test]
+fn a_start_that_harms_is_left_for_the_shelter_which_only_proof_ends() {
+    let shelter = Rung { first: 2, second: 3 };
+    let sheltered = |within| {
+        let mut bench = Bench::new(top());
+        bench.lender = bench.lender.sheltered_by(shelter);
+        bench.run(10_000, true, harm_at_the_top(within));
+        bench
+    };
+    let harmless = sheltered(1_000);
+    assert!(shelter.is_within(harmless.rung()), "{:?}", harmless.rung());
+    let harmful = sheltered(1_500);
+    assert!(!shelter.is_within(harmful.rung()), "{:?}", harmful.rung());
+}
+
+#[test]
+fn a_shelter_is_no_refuge_from_itself_nor_when_it_is_no_rung() {
+    let shelter = Rung { first: 2, second: 3 };
+    let mut bench = Bench::new(shelter);
+    bench.lender = bench.lender.sheltered_by(shelter);
+    bench.run(10_000, true, |lending| if lending == Lending::Held { 1_000 } else { 2_000 });
+    assert_eq!(bench.rung(), Rung::BOTTOM);
+    let mut bench = Bench::new(top());
+    bench.lender = bench.lender.sheltered_by(Rung { first: 9, second: 0 });
+    bench.run(10_000, true, |lending| if lending == Lending::Held { 1_000 } else { 2_000 });
+    assert_eq!(bench.rung(), Rung::BOTTOM);
+}
+
 #[test]
 fn a_job_without_work_is_not_tested() {
     let mut bench = Bench::new(top());

@@ -13,8 +13,9 @@
 //! spaced, so that holding never costs more than it saves. The policy is asked every few milliseconds while both
 //! classes are at work.
 //!
-//! A job begins with everything, protected by its marks alone, until that is seen to harm: a foreground that gives
-//! nothing to compare, because it never sleeps, then keeps what the kernel's priorities give it.
+//! A job begins with everything, protected by its marks alone, until that is seen to harm; then it is held while the foreground
+//! runs, and what else may be lent is found by trying. A foreground that gives nothing to compare, because it never sleeps,
+//! keeps what the kernel's priorities give it.
 //!
 //! What the foreground loses is taken from its bursts, or from the user's own measure (`--slo`), which then decides alone.
 
@@ -38,6 +39,8 @@ const ASK_AT_REST: Nanos = Nanos::from_millis(25);
 const CHOOSE_EVERY: Nanos = Nanos::from_secs(1);
 /// The least time between two wake-ups that make us hold the job.
 const SPACING: Nanos = Nanos::from_micros(200);
+/// Until something else is known, a job that harms is held beside the foreground and for this long after it.
+const SHELTER: Nanos = Nanos::from_micros(200);
 /// CPUs are exchanged when the foreground uses one of them less by this share of a CPU.
 const MARGIN: f64 = 0.1;
 /// The job wants the CPU if it used this share of one since it was last asked.
@@ -67,7 +70,7 @@ pub(crate) struct CpuSummary {
     pub(crate) slowdown: Option<SlowdownSummary>,
     /// What was compared.
     pub(crate) measure: String,
-    /// What is lent at the end, as text.
+    /// What is lent beside the foreground at the end, as text.
     pub(crate) lent: String,
     /// How often that changed.
     pub(crate) moves: u32,
@@ -154,6 +157,10 @@ impl Cpu {
         };
         let budget = Budget::new(BudgetSetting { promise: aim.promise, ..BudgetSetting::default() });
         let lender = Lender::new(ladder, ladder.top(), setting, Account(0), SEED);
+        let lender = match choices.boldest(HoldRule::While(SHELTER)) {
+            Some(rung) => lender.sheltered_by(rung),
+            None => lender,
+        };
         let totals = cpus.totals(now);
         Self {
             cpus,
@@ -325,7 +332,7 @@ impl Cpu {
         CpuSummary {
             slowdown: status.slowdown.map(Into::into),
             measure: self.slo.as_ref().map_or_else(|| "bursts".to_owned(), |slo| slo.name().to_owned()),
-            lent: self.lent(),
+            lent: lent_text(self.choices.choice(status.rung)),
             moves: status.moves,
             foreground_busy_ns: totals.foreground_busy.0,
             background_busy_ns: totals.background_busy.0,
@@ -336,15 +343,16 @@ impl Cpu {
             kept: status.kept.promise,
         }
     }
+}
 
-    fn lent(&self) -> String {
-        let Some((count, rule)) = self.choice else { return "nothing".to_owned() };
-        let cpus = if count == 1 { "CPU" } else { "CPUs" };
-        match rule {
-            HoldRule::Never => format!("{count} {cpus}, never held"),
-            HoldRule::While(length) => {
-                format!("{count} {cpus}, held beside the foreground and for {length} after it")
-            }
+/// What is lent beside the foreground, for a person.
+fn lent_text(choice: Option<(u32, HoldRule)>) -> String {
+    let Some((count, rule)) = choice else { return "nothing".to_owned() };
+    let cpus = if count == 1 { "CPU" } else { "CPUs" };
+    match rule {
+        HoldRule::Never => format!("{count} {cpus}, never held"),
+        HoldRule::While(length) => {
+            format!("{count} {cpus}, held beside the foreground and for {length} after it")
         }
     }
 }

@@ -15,6 +15,15 @@ fn a_cpu_ladder_goes_from_nothing_to_everything() {
 }
 
 #[test]
+fn the_boldest_rung_with_a_rule_lends_all_cpus() {
+    let choices = CpuChoices::of_cpus(3);
+    let rule = HoldRule::While(Nanos::from_micros(200));
+    assert_eq!(choices.boldest(rule).and_then(|rung| choices.choice(rung)), Some((3, rule)));
+    assert_eq!(choices.boldest(HoldRule::Never), Some(choices.ladder().top()));
+    assert_eq!(choices.boldest(HoldRule::While(Nanos(1))), None);
+}
+
+#[test]
 fn a_disk_ladder_ends_with_every_request_and_no_interval() {
     let choices = DiskChoices::of_disk(32, Nanos::from_millis(64));
     assert_eq!(choices.choice(choices.ladder().top()), Some((32, Interval::NONE)));

@@ -12,7 +12,6 @@
 //! | [`contender`] | the ways to run background work that are compared |
 //! | [`experiment`] | the cases of `lull bench disk` and `lull bench cpu`, run in interleaved rounds |
 //! | [`record`] | what one run leaves behind: one line of `raw.jsonl` |
-//! | [`machine`] | processor time of the whole machine |
 //! | [`stats`], [`study`] | medians, spread and ratios within rounds |
 //! | [`report`] | text, markdown, JSON and SVG of a study |
 //! | [`demo`] | the show: a reader beside a checksum job, live |
@@ -27,7 +26,6 @@ pub mod demo;
 mod error;
 pub mod experiment;
 pub mod load;
-pub mod machine;
 pub mod process;
 pub mod progress;
 pub mod record;

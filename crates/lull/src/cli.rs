@@ -94,10 +94,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PERCENT")]
     pub(crate) max_slowdown: Option<Loss>,
 
-    /// What is lent in the gaps only: the disks (default), the CPUs. The job's idle marks stay in either case.
+    /// What is lent in the gaps only: the disks, the CPUs (default: both). The job's idle marks stay in any case.
     ///
     /// With `cpu` the job is held beside a computing foreground where that is found to be harmed. It costs the job the
-    /// moments of testing, and a program that reads the job's output may be taken for a harmed foreground.
+    /// moments of testing; without another program at work it costs nothing.
     #[arg(long, value_name = "disk,cpu", value_enum, value_delimiter = ',')]
     pub(crate) resources: Vec<ResourceChoice>,
 

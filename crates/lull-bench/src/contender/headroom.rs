@@ -17,9 +17,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lull_core::Nanos;
+use lull_linux::sense::machine::MachineTimes;
 
 use super::group::Quota;
-use crate::machine::MachineTimes;
 use crate::{Error, clock};
 
 /// What the controller keeps to.
@@ -71,7 +71,7 @@ impl Policy {
 fn look(quota: &Quota) -> Option<Usage> {
     let at = clock::now();
     let machine = MachineTimes::now()?;
-    Some(Usage { at, all: machine.busy.plus(machine.stolen), background: quota.used() })
+    Some(Usage { at, all: machine.busy().plus(machine.stolen), background: quota.used() })
 }
 
 /// The controller of one group; ends when dropped.

@@ -13,6 +13,7 @@
 use std::path::Path;
 
 use lull_core::Nanos;
+use lull_linux::sense::machine::MachineTimes;
 use tempfile::TempPath;
 
 use super::ledger::{Ledger, Plan};
@@ -23,7 +24,6 @@ use crate::contender::group::{self, CpuGroup};
 use crate::contender::headroom::{Controller, Policy};
 use crate::error::Context;
 use crate::load::LoadLine;
-use crate::machine::MachineTimes;
 use crate::process::{Options, Proc, Program, lines, shown};
 use crate::record::{Disturbance, Reported, Run, reported_cpu_slowdown};
 use crate::report::{self, ReportArgs};
@@ -233,7 +233,7 @@ fn disturbance(spent: MachineTimes, elapsed: Nanos, outcome: &Outcome) -> Option
         // Without a known cost of control, the job's processes were not all waited for.
         work.cpu_s.filter(|_| work.control_cpu_s.is_some())
     });
-    let others = foreground.zip(background).map(|(front, back)| spent.busy.as_secs_f64() - front - back);
+    let others = foreground.zip(background).map(|(front, back)| spent.busy().as_secs_f64() - front - back);
     let seconds = elapsed.as_secs_f64();
     Some(Disturbance {
         others_cpus: others.and_then(|others| ratio(others.max(0.0), seconds)),

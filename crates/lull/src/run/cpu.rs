@@ -46,7 +46,7 @@ const MARGIN: f64 = 0.1;
 /// The job wants the CPU if it used this share of one since it was last asked.
 const WANTS: Share = Share::percent(1);
 /// A foreground that uses less of one CPU is that of a machine at rest: its daemons need no tests, and get none.
-const AT_REST: Share = Share::percent(5);
+pub(crate) const AT_REST: Share = Share::percent(5);
 /// That share is a mean over about this time.
 const MEAN_OVER: Nanos = Nanos::from_millis(500);
 /// Where the order of tests begins; any number will do.
@@ -83,7 +83,8 @@ pub(crate) struct CpuSummary {
     pub(crate) lost: f64,
     pub(crate) lost_worst: f64,
     pub(crate) promised: f64,
-    pub(crate) kept: bool,
+    /// Whether that was less; `None` when neither is proved.
+    pub(crate) kept: Option<bool>,
 }
 
 impl CpuSummary {
@@ -112,7 +113,11 @@ impl CpuSummary {
             self.lost * 100.0,
             self.lost_worst * 100.0,
             self.promised * 100.0,
-            if self.kept { "kept" } else { "NOT kept" }
+            match self.kept {
+                Some(true) => "kept",
+                Some(false) => "NOT kept",
+                None => "whether it was kept is not certain",
+            }
         );
         text
     }
@@ -326,6 +331,13 @@ impl Cpu {
         self.lender.status(&self.budget).slowdown.map(Into::into)
     }
 
+    /// A loss that only may have been beyond the promise is no proof that it was.
+    fn is_kept(&self, status: &LendStatus) -> Option<bool> {
+        let promise = self.budget.setting().promise.fraction();
+        let is_proved = status.slowdown.is_some_and(|slowdown| slowdown.low - 1.0 > promise);
+        (status.kept.promise || is_proved).then_some(status.kept.promise)
+    }
+
     pub(crate) fn summary(&self, now: Nanos) -> CpuSummary {
         let status: LendStatus = self.lender.status(&self.budget);
         let totals = self.cpus.totals(now);
@@ -340,7 +352,7 @@ impl Cpu {
             lost: status.kept.overall,
             lost_worst: status.kept.worst,
             promised: self.budget.setting().promise.fraction(),
-            kept: status.kept.promise,
+            kept: self.is_kept(&status),
         }
     }
 }

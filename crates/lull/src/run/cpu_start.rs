@@ -1,22 +1,36 @@
-//! Starting what watches the CPUs: its sensor takes longer to load than a short job lives, so it is loaded beside it.
+//! Starting what watches the CPUs, once there is somebody to watch.
+//!
+//! The sensor costs tens of milliseconds to load, and something at each switch between tasks. A job that has the machine to
+//! itself need not pay for it: until somebody else computes, `/proc/stat` is read once a second.
+//!
+//! Edge cases: without a group the job's own time is not known, and with `--slo` the user's measure wants it from the
+//! beginning: the sensor is loaded at once. Kernel threads that work for the job count as somebody else here; the
+//! sensor then finds nobody. What begins and ends within a second is missed.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
 
 use lull_bpf::SensorError;
-use lull_bpf::cpu::CpuSensor;
+use lull_bpf::cpu::{CpuSensor, CpuSettings};
 use lull_core::Nanos;
+use lull_linux::clock;
 use lull_linux::gate::lend::Lender as CpuGate;
 use lull_linux::root::Root;
+use lull_linux::sense::machine::MachineTimes;
 
-use super::cpu::{Cpu, CpuAim};
+use super::cpu::{AT_REST, Cpu, CpuAim};
 use super::family::Family;
 use super::freezer::Freezer;
-use super::sensors;
 use super::settings::{RunSettings, SensorChoice};
 use super::slo::Slo;
 use super::supervisor::Nudge;
+
+/// A job that ends sooner does not pay for the sensor.
+const SHORT_JOB: Duration = Duration::from_millis(250);
+/// How often to look whether anybody else computes: ticks of 10 ms are too coarse for less.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// From the wish to the running sensor.
 pub(crate) struct CpuStart {
@@ -32,18 +46,20 @@ struct Pending {
 }
 
 impl CpuStart {
-    /// Begins to load the sensor if it is wanted and of use; the nudge is given when it stands.
+    /// Begins to load the sensor if it is wanted and of use; the nudge is given when it stands. `is_refused`: no
+    /// BPF program may be loaded here.
     pub(crate) fn begin(
         settings: &RunSettings,
+        is_refused: bool,
         family: Family,
         slo: Option<Slo>,
         nudge: &Arc<Nudge>,
     ) -> Self {
-        let aim = settings.cpu.filter(|_| settings.sensor != SensorChoice::Diskstats);
+        let aim = settings.cpu.filter(|_| !is_refused && settings.sensor != SensorChoice::Diskstats);
         let mut start = Self { pending: None, sensor: None };
         if let Some(aim) = aim {
             let nudge = Arc::clone(nudge);
-            let receiver = sensors::start_cpu(settings, &family, move || nudge.give());
+            let receiver = load(settings, &family, slo.is_none(), move || nudge.give());
             start.pending = Some(Pending { receiver, aim, family, slo });
         }
         start
@@ -69,5 +85,63 @@ impl CpuStart {
     /// Takes all wake-ups that are there.
     pub(crate) fn drain(&self) {
         self.sensor.iter().for_each(CpuSensor::drain);
+    }
+}
+
+/// Loads the sensor in a thread; if it `waits`, when others compute.
+fn load(
+    settings: &RunSettings,
+    family: &Family,
+    waits: bool,
+    when_done: impl FnOnce() + Send + 'static,
+) -> Receiver<Result<CpuSensor, SensorError>> {
+    let (sender, receiver) = sync_channel(1);
+    let aim = CpuSettings {
+        protect: settings.protect.clone(),
+        own: family.helpers(),
+        job_group: family.group_id(),
+    };
+    let family = family.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(SHORT_JOB);
+        if let Some(mut others) = Some(family).filter(|_| waits).and_then(Others::of) {
+            loop {
+                std::thread::sleep(LOOK_EVERY);
+                if others.compute() {
+                    break;
+                }
+            }
+        }
+        // Nobody waits for it any more: the job has ended.
+        let _ = sender.send(CpuSensor::load(&aim));
+        when_done();
+    });
+    receiver
+}
+
+/// Everybody but the job.
+struct Others {
+    family: Family,
+    /// When last looked: the time used by all tasks, and by the job.
+    looked: (Nanos, Nanos, Nanos),
+}
+
+impl Others {
+    /// `None` when this host does not tell what the job uses.
+    fn of(family: Family) -> Option<Self> {
+        Some(Self { looked: Self::look(&family)?, family })
+    }
+
+    fn look(family: &Family) -> Option<(Nanos, Nanos, Nanos)> {
+        Some((clock::now(), MachineTimes::now()?.tasks, family.cpu_time()?))
+    }
+
+    /// Whether they have used the CPUs since the last look, as more than a machine at rest does.
+    fn compute(&mut self) -> bool {
+        // The group goes with the job.
+        let Some(now) = Self::look(&self.family) else { return false };
+        let before = std::mem::replace(&mut self.looked, now);
+        let others = now.1.since(before.1).since(now.2.since(before.2));
+        others >= AT_REST.of(now.0.since(before.0))
     }
 }

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
+use lull_linux::sense::machine;
 
 /// How to find the job's processes.
 #[derive(Clone, Debug)]
@@ -32,6 +34,11 @@ impl Family {
     pub(crate) fn group_id(&self) -> Option<u64> {
         let group = self.groups.iter().find(|path| path.join("cgroup.controllers").exists())?;
         Some(group.metadata().ok()?.ino())
+    }
+
+    /// The processor time that the job has used; `None` without a v2 control group.
+    pub(crate) fn cpu_time(&self) -> Option<Nanos> {
+        self.groups.iter().find_map(|group| machine::group_time(group))
     }
 
     /// The job's processes now.

@@ -1,9 +1,6 @@
 //! Choosing and starting the sensors, one per disk.
 
-use std::sync::mpsc::Receiver;
-
-use lull_bpf::cpu::{CpuSensor, CpuSettings};
-use lull_bpf::{BlockSensor, SensorError, record::MAX_DEVICES};
+use lull_bpf::{BlockSensor, record::MAX_DEVICES};
 use lull_core::{Hold, Nanos};
 use lull_linux::clock;
 use lull_linux::root::Root;
@@ -25,9 +22,6 @@ pub(crate) struct Sensors {
 
 /// How often the job's processes are looked for.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
-
-/// A job that ends sooner does not pay for the sensor of the CPUs.
-const SHORT_JOB: Nanos = Nanos::from_millis(250);
 
 /// Sectors are 512 bytes in sysfs, whatever the disk's own.
 fn is_worth_watching(root: &Root, disk: &HostDisk) -> bool {
@@ -112,27 +106,6 @@ fn observed(
         read_ahead_bytes: read_ahead_kib * 1024,
     };
     Some(Disk::new(traits, sensor, settings.control, hold, clock::now()))
-}
-
-/// Starts the sensor of the CPUs, which takes longer than a short job lives: beside it.
-pub(crate) fn start_cpu(
-    settings: &RunSettings,
-    family: &Family,
-    when_done: impl FnOnce() + Send + 'static,
-) -> Receiver<Result<CpuSensor, SensorError>> {
-    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-    let aim = CpuSettings {
-        protect: settings.protect.clone(),
-        own: family.helpers(),
-        job_group: family.group_id(),
-    };
-    std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_nanos(SHORT_JOB.0));
-        // Nobody waits for it any more: the job has ended.
-        let _ = sender.send(CpuSensor::load(&aim));
-        when_done();
-    });
-    receiver
 }
 
 /// Sums up the I/O of the job's processes. Finding them costs far more than reading their accounts, so that those that

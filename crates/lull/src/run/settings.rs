@@ -246,13 +246,10 @@ impl Given {
             None => Some(HoldSetting::default()),
         };
         let resources = if self.resources.is_empty() { file.resources } else { self.resources };
-        let lends = |resource| match resources.as_slice() {
-            [] => resource == ResourceChoice::Disk,
-            named => named.contains(&resource),
-        };
+        let lends = |resource| resources.is_empty() || resources.contains(&resource);
         let slo = self.slo.or(file.slo);
         if slo.is_some() && !lends(ResourceChoice::Cpu) {
-            bail!("--slo decides about the CPUs; add --resources disk,cpu");
+            bail!("--slo decides about the CPUs; add cpu to --resources");
         }
         let longest = match longest_hold {
             Some(LongestHold::Off) => None,

@@ -216,7 +216,8 @@ impl Supervisor {
         }
         let sensing = clock::now();
         let sensor = bpf.as_ref().map_or(-1, lull_bpf::BlockSensor::wake_fd);
-        let mut cpus = CpuStart::begin(&self.settings, family.clone(), slo, &nudge);
+        let is_refused = self.settings.watches_disks && bpf.is_none();
+        let mut cpus = CpuStart::begin(&self.settings, is_refused, family.clone(), slo, &nudge);
         // Without an idle CPU group a session of the job's own weighs as much as the user's.
         let lone = !freezer.group().is_some_and(JobGroup::has_idle_cpu);
         // SAFETY: only asks; the front leads or shares the session in which the job was started.

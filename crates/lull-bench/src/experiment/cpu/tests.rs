@@ -47,7 +47,8 @@ fn lull_gets_its_flags_and_a_file_for_its_summary() {
 
 #[test]
 fn what_neither_side_used_was_somebody_elses() {
-    let spent = MachineTimes { busy: Nanos::from_secs(15), stolen: Nanos::from_secs(1) };
+    let spent =
+        MachineTimes { tasks: Nanos::from_secs(15), stolen: Nanos::from_secs(1), ..MachineTimes::default() };
     let outcome = |cpu_ns, control_cpu_s| Outcome {
         foreground: Some(LoadReport { cpu_ns, ..LoadReport::default() }),
         background: Some(Background { cpu_s: Some(8.0), control_cpu_s, ..Background::default() }),

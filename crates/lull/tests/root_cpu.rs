@@ -128,6 +128,45 @@ fn root_a_supervisor_killed_while_it_holds_leaves_the_job_running_on_all_cpus() 
 }
 
 #[test]
+fn root_sessions_and_other_users_of_a_job_are_held_with_it_and_let_go_with_it() {
+    if !needs_root() {
+        return;
+    }
+    let _foreground = Computing::start();
+    let marker = new_marker();
+    let part = job(8);
+    let script = format!(
+        "setsid sh -c '{part}' & nice -n -5 sh -c '{part}' & setpriv --reuid 65534 sh -c '{part}' & wait"
+    );
+    let child = spawn_marked(&mut lull_run(&STRICT, &["sh", "-c", &script]), &marker);
+    let front = child.id();
+    let job = job_of(front);
+    let mut file = None;
+    wait_until("the job's freezer", || {
+        file = common::freeze_file(front);
+        file.is_some()
+    });
+    let (frozen, word) = file.unwrap();
+    let is_frozen = || std::fs::read_to_string(&frozen).is_ok_and(|text| text.trim() == word);
+    wait_until("a hold", || is_frozen() || state_of(job).is_none());
+    send(helper(front, "lull-supervisor").unwrap_or(u32::MAX >> 1), libc::SIGKILL);
+    assert_eq!(clean_text(&finish(child)), "done\ndone\ndone\n");
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_beside_a_foreground_that_never_sleeps_a_job_ends() {
+    if !needs_root() {
+        return;
+    }
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let spin = || Computing(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
+    let _spinners: Vec<Computing> = (1..cpus.max(2)).map(|_| spin()).collect();
+    let summary = summary_of(&STRICT, &job(6));
+    assert!(summary["cpu"]["foreground_busy_ns"].as_u64().unwrap() > 0, "{summary}");
+}
+
+#[test]
 fn root_without_a_freezer_signals_hold_and_whoever_is_killed_nobody_stays_stopped() {
     if !needs_root() {
         return;

@@ -25,7 +25,7 @@ use super::family::Family;
 use super::freezer::Freezer;
 use super::settings::{RunSettings, SensorChoice};
 use super::slo::Slo;
-use super::supervisor::Nudge;
+use super::supervisor::{self, LOWEST, Nudge};
 
 /// A job that ends sooner does not pay for the sensor.
 const SHORT_JOB: Duration = Duration::from_millis(250);
@@ -113,10 +113,19 @@ fn load(
             }
         }
         // Nobody waits for it any more: the job has ended.
-        let _ = sender.send(CpuSensor::load(&aim));
+        let _ = sender.send(at_normal_priority(|| CpuSensor::load(&aim)));
         when_done();
     });
     receiver
+}
+
+/// The sensor is wanted most where the CPUs are busiest: at the supervisor's own priority it would take seconds to load.
+fn at_normal_priority<T>(work: impl FnOnce() -> T) -> T {
+    let set = |nice| supervisor::set_weight(nix::unistd::gettid().as_raw().unsigned_abs(), nice);
+    set(0);
+    let done = work();
+    set(LOWEST);
+    done
 }
 
 /// Everybody but the job.

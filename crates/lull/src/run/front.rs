@@ -35,6 +35,7 @@ use nix::unistd::Pid;
 use super::family;
 use super::messages::{FromSupervisor, ToSupervisor};
 use super::status::StatusLine;
+use super::supervisor::set_weight;
 
 /// Handed on to the job when sent to the front alone.
 const FORWARDED: [Signal; 8] = [
@@ -346,7 +347,9 @@ impl Front {
 
     /// Tells the supervisor that the job has ended and takes its summary.
     fn last_words(&mut self) -> Option<Box<super::summary::Summary>> {
-        self.helpers.supervisor?;
+        let supervisor = self.helpers.supervisor?;
+        // There is nobody left to be gentle for, and its own weight may be too little to answer in time.
+        set_weight(supervisor.as_raw().unsigned_abs(), 0);
         let end = serde_json::to_vec(&ToSupervisor::JobEnded).ok()?;
         self.helpers.channel.send(&end, None).ok()?;
         let started = lull_linux::clock::now();

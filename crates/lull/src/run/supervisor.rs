@@ -44,6 +44,9 @@ const GROUP_CHECK: Nanos = Nanos::from_millis(200);
 /// Sleeping may not overshoot: the interval is as short as tens of microseconds.
 const TIMER_SLACK_NS: libc::c_ulong = 1;
 
+/// The nice value that weighs least.
+pub(crate) const LOWEST: libc::c_int = 19;
+
 /// What the supervisor is born with.
 pub(crate) struct Supervisor {
     pub(crate) settings: RunSettings,
@@ -73,6 +76,14 @@ impl Nudge {
     fn take(&self) {
         let _ = nix::unistd::read(&self.0, &mut [0; 8]);
     }
+}
+
+/// Sets what one thread weighs, and what its session weighs under autogroup. An ordinary user may only make both less.
+pub(crate) fn set_weight(thread: u32, nice: libc::c_int) {
+    // SAFETY: plain integers.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, nice) };
+    // There is no such file without autogroup.
+    let _ = std::fs::write(format!("/proc/{thread}/autogroup"), nice.to_string());
 }
 
 fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
@@ -194,8 +205,8 @@ impl Supervisor {
         // What is read ahead for the job is background too, and deciding for it must not take the CPU from the
         // foreground. Not SCHED_IDLE: a frozen job must be thawed in time. Under autogroup nice counts only within the
         // session, which is the supervisor's own; the file is missing without autogroup.
-        let _ = MarkSet::default().with(Mark::IoprioIdle).with(Mark::Nice).apply();
-        let _ = std::fs::write("/proc/self/autogroup", "19");
+        let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
+        set_weight(std::process::id(), LOWEST);
         let group = self.group.take();
         let family = Family::of_supervisor(group.as_ref());
         let mut freezer = Freezer::new(group, family.clone(), Arc::clone(&self.shared));

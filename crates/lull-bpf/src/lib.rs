@@ -15,13 +15,16 @@
 //! | [`record`] | the records in Rust |
 //! | [`load`] | loading programs, waking |
 //! | [`sensor`] | disks |
+//! | [`recorder`] | disks, request by request |
 //! | [`cpu`] | the CPUs |
 
 pub mod cpu;
 pub mod load;
 pub mod record;
+pub mod recorder;
 pub mod sensor;
 
 pub use cpu::{Bursts, CpuClass, CpuReport, CpuSensor, CpuSettings, CpuSlot, CpuTotals, Cpus};
 pub use load::{Observers, Protect, SensorError};
+pub use recorder::{Recorded, Recorder};
 pub use sensor::{BlockSensor, Device, DeviceReport};

@@ -19,6 +19,9 @@ pub(crate) struct Aligned<T: ?Sized>(pub(crate) T);
 
 /// Bit that tells cgroup ids from process ids in `protected_ids`.
 const CGROUP_KEY: u64 = 1 << 63;
+/// Places of the constants of `lull_task.h`, which stand first in every object.
+const PROTECT_AT: usize = 0;
+const TASK_GROUPS_AT: usize = 4;
 /// Programs of this type are run once by the loader, not attached.
 const SETUP: ProgramType = ProgramType::Syscall;
 
@@ -115,15 +118,8 @@ impl Loaded {
         let step = |step: &'static str| move |source| SensorError::Bpf { observers, step, source };
         libbpf_rs::set_print(None);
         let mut open = ObjectBuilder::default().open_memory(programs).map_err(step("read the programs"))?;
-        let task_groups = kernel_has_task_groups();
-        for mut map in open.maps_mut() {
-            if map.name().to_string_lossy().ends_with(".rodata")
-                && let Some(data) = map.initial_value_mut()
-            {
-                data[..4].copy_from_slice(&u32::from(!protect.is_everything()).to_ne_bytes());
-                data[4..8].copy_from_slice(&u32::from(task_groups).to_ne_bytes());
-            }
-        }
+        set_constant(&mut open, PROTECT_AT, u32::from(!protect.is_everything()));
+        set_constant(&mut open, TASK_GROUPS_AT, u32::from(kernel_has_task_groups()));
         adjust(&mut open).map_err(step("size the maps"))?;
         let object = open.load().map_err(step("load the programs"))?;
         let mut ring = RingBufferBuilder::new();
@@ -186,6 +182,12 @@ impl Loaded {
         mapped.map(Arc::new).map_err(|source| SensorError::Map { observers, source })
     }
 
+    /// Events for which the kernel skipped one of the programs, because it would have interrupted itself; `None` where
+    /// the kernel does not say. Source: the `fdinfo` of a program, in proc_pid_fdinfo(5) and `kernel/bpf/syscall.c`.
+    pub(crate) fn missed(&self) -> Option<u64> {
+        self.object.progs().map(|program| misses_of(program.as_fd().as_raw_fd())).sum()
+    }
+
     /// A descriptor that polls readable when an awaited event has happened.
     pub(crate) fn wake_fd(&self) -> RawFd {
         self.ring.epoll_fd()
@@ -198,12 +200,28 @@ impl Loaded {
     }
 }
 
+/// Sets the constant at this place (in bytes) of the programs' read-only data.
+pub(crate) fn set_constant(open: &mut OpenObject, at: usize, value: u32) {
+    for mut map in open.maps_mut() {
+        if map.name().to_string_lossy().ends_with(".rodata")
+            && let Some(place) = map.initial_value_mut().and_then(|data| data.get_mut(at..at + 4))
+        {
+            place.copy_from_slice(&value.to_ne_bytes());
+        }
+    }
+}
+
 fn map_of<'a>(object: &'a Object, observers: Observers, name: &str) -> Result<Map<'a>, SensorError> {
     object.maps().find(|map| map.name() == name).ok_or_else(|| SensorError::Bpf {
         observers,
         step: "find a map of the programs",
         source: std::io::Error::from(std::io::ErrorKind::NotFound).into(),
     })
+}
+
+fn misses_of(program: RawFd) -> Option<u64> {
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{program}")).ok()?;
+    info.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()
 }
 
 /// Whether the scheduler has task groups (`cpu.idle` needs them); the file exists exactly then.

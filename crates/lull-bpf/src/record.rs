@@ -1,5 +1,5 @@
 //! The Rust mirror of `bpf/lull_record.h`: one record per observed device, one per CPU and one of all CPUs, in memory
-//! mapped from the kernel.
+//! mapped from the kernel; and one per request that ended, through the ring of a recording.
 //!
 //! Every field is an atomic, read relaxed: each is one machine word that the kernel programs write alone, and a
 //! decision made on a reading a few nanoseconds old is as good as any. The layout is asserted here at compile time
@@ -64,20 +64,34 @@ pub(crate) struct RawDevice {
     pub(crate) leaks: AtomicU64,
     pub(crate) neutral: AtomicU64,
     pub(crate) healed: AtomicU64,
+    pub(crate) dropped: AtomicU64,
     pub(crate) quiet: RawHistogram,
     pub(crate) loaded: RawHistogram,
     pub(crate) gaps: RawHistogram,
     pub(crate) service: RawHistogram,
 }
 
+/// `struct lull_request`, as it comes through the ring.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RawRequest {
+    pub(crate) arrived_ns: u64,
+    pub(crate) ended_ns: u64,
+    pub(crate) bytes: u64,
+    pub(crate) slot: u32,
+    pub(crate) class: u32,
+}
+
 const _: () = {
     assert!(size_of::<RawView>() == 48);
     assert!(size_of::<RawHistogram>() == 8 * (BUCKETS + 1));
-    assert!(size_of::<RawDevice>() == 16 + 2 * 48 + 8 * 16 + 24 + 4 * 8 * (BUCKETS + 1));
+    assert!(size_of::<RawDevice>() == 16 + 2 * 48 + 8 * 16 + 32 + 4 * 8 * (BUCKETS + 1));
+    assert!(size_of::<RawRequest>() == 32);
     assert!(std::mem::offset_of!(RawDevice, view) == 16);
     assert!(std::mem::offset_of!(RawDevice, counters) == 112);
     assert!(std::mem::offset_of!(RawDevice, leaks) == 240);
-    assert!(std::mem::offset_of!(RawDevice, quiet) == 264);
+    assert!(std::mem::offset_of!(RawDevice, quiet) == 272);
+    assert!(std::mem::offset_of!(RawRequest, slot) == 24);
 };
 
 impl RawView {
@@ -127,6 +141,22 @@ impl RawHistogram {
     pub(crate) fn total(&self) -> (u64, u64) {
         let count = self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).sum();
         (count, self.sum_ns.load(Ordering::Relaxed))
+    }
+}
+
+impl RawRequest {
+    /// From the bytes of one record; `None` if they are of another length.
+    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
+        let (words, _) = bytes.as_chunks::<8>();
+        let [arrived, ended, moved, last] = words else { return None };
+        let [slot, class] = last.as_chunks::<4>().0 else { return None };
+        Some(Self {
+            arrived_ns: u64::from_ne_bytes(*arrived),
+            ended_ns: u64::from_ne_bytes(*ended),
+            bytes: u64::from_ne_bytes(*moved),
+            slot: u32::from_ne_bytes(*slot),
+            class: u32::from_ne_bytes(*class),
+        })
     }
 }
 

@@ -11,10 +11,13 @@ use libbpf_rs::{MapCore, MapFlags};
 use lull_core::{Histogram, Interval, Latency, Nanos, Observation};
 use memmap2::MmapRaw;
 
-use crate::load::{Aligned, Loaded, Observers, Protect, SensorError};
+use crate::load::{Aligned, Loaded, Observers, Protect, SensorError, set_constant};
 use crate::record::{INFINITE_NS, MAX_DEVICES, RawDevice};
 
 static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
+
+/// Place of `recording` among the constants, behind the two of `lull_task.h`.
+const RECORDING_AT: usize = 8;
 
 fn step<T>(step: &'static str, result: libbpf_rs::Result<T>) -> Result<T, SensorError> {
     result.map_err(|source| SensorError::Bpf { observers: Observers::Block, step, source })
@@ -39,10 +42,31 @@ impl BlockSensor {
     /// # Errors
     /// When the kernel has no BTF, the rights are missing or a program is refused.
     pub fn load(protect: &Protect) -> Result<Self, SensorError> {
-        let mut programs = Loaded::load(Observers::Block, &PROGRAMS.0, protect, |_| Ok(()))?;
+        Self::attach(Loaded::load(Observers::Block, &PROGRAMS.0, protect, |_| Ok(()))?)
+    }
+
+    /// As [`load`](Self::load); requests that end go into the ring `requests` of this size.
+    pub(crate) fn load_recording(protect: &Protect, ring_bytes: u32) -> Result<Self, SensorError> {
+        let programs = Loaded::load(Observers::Block, &PROGRAMS.0, protect, |open| {
+            for mut map in open.maps_mut() {
+                if map.name() == "requests" {
+                    map.set_max_entries(ring_bytes)?;
+                }
+            }
+            set_constant(open, RECORDING_AT, 1);
+            Ok(())
+        })?;
+        Self::attach(programs)
+    }
+
+    fn attach(mut programs: Loaded) -> Result<Self, SensorError> {
         let records = programs.mapped("devices", MAX_DEVICES * size_of::<RawDevice>())?;
         programs.attach()?;
         Ok(Self { programs, records, watched: 0 })
+    }
+
+    pub(crate) fn programs(&self) -> &Loaded {
+        &self.programs
     }
 
     /// Begins to observe the device with this number.
@@ -119,6 +143,8 @@ pub struct DeviceReport {
     pub neutral: u64,
     /// Requests whose end was missed and whose count was mended.
     pub healed: u64,
+    /// Requests for which there was no room, among those in service or in the ring of a recording.
+    pub dropped: u64,
     /// Bytes asked for by the foreground.
     pub foreground_bytes: u64,
     /// Bytes asked for by the background.
@@ -184,6 +210,7 @@ impl Device {
             leaks: self.leaks(),
             neutral: raw.neutral.load(Ordering::Relaxed),
             healed: raw.healed.load(Ordering::Relaxed),
+            dropped: raw.dropped.load(Ordering::Relaxed),
             foreground_bytes: raw.view[0].bytes(),
             background_bytes: raw.view[1].bytes(),
         }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::process::Command;
 
-use lull_bpf::{BlockSensor, Device, Protect};
+use lull_bpf::{BlockSensor, Device, Protect, Recorder};
 
 const BLOCK: usize = 4096;
 const BLOCKS: u64 = 256;
@@ -130,4 +130,70 @@ fn root_only_what_is_protected_is_foreground() {
     disk.read(20);
     assert_eq!(device.observation().foreground.started, 0);
     assert!(device.report().neutral >= 19);
+}
+
+/// A recorder of a loop device of its own.
+fn recorded(ring_bytes: Option<u32>) -> Option<(Recorder, Loop, Device)> {
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("SKIPPED: needs root");
+        return None;
+    }
+    let disk = Loop::new()?;
+    let loaded = match ring_bytes {
+        Some(bytes) => Recorder::with_ring(&Protect::default(), bytes),
+        None => Recorder::load(&Protect::default()),
+    };
+    let mut recorder = match loaded {
+        Ok(recorder) => recorder,
+        Err(error) if std::path::Path::new("/sys/kernel/btf/vmlinux").exists() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            return None;
+        }
+    };
+    let rdev = std::fs::metadata(&disk.path).unwrap().rdev();
+    let device = recorder.watch(libc::major(rdev), libc::minor(rdev)).unwrap();
+    Some((recorder, disk, device))
+}
+
+#[test]
+fn root_a_recording_holds_every_request_with_its_class_and_size() {
+    let Some((mut recorder, disk, device)) = recorded(None) else { return };
+    disk.read(50);
+    std::thread::scope(|scope| {
+        scope
+            .spawn(|| {
+                set_io_class(3);
+                disk.read(30)
+            })
+            .join()
+            .unwrap();
+    });
+    let requests = recorder.take().unwrap();
+    let seen = device.observation();
+    assert_eq!(requests.len() as u64, seen.foreground.ended + seen.background.ended);
+    assert_eq!(requests.iter().filter(|r| r.background).count() as u64, seen.background.ended);
+    let ours = requests.iter().filter(|r| r.bytes == BLOCK as u64).count();
+    assert!((79..=90).contains(&ours), "{ours} of {} requests are of one block", requests.len());
+    for request in &requests {
+        assert!(request.end > request.arrival && request.device == 0, "{request:?}");
+    }
+    assert!(requests.is_sorted_by_key(|r| r.end), "one reader after the other");
+    assert_eq!(device.report().dropped, 0);
+    assert!(recorder.missed().is_some(), "the kernel counts what it skips");
+    assert_eq!(recorder.take().unwrap(), [], "each only once");
+}
+
+#[test]
+fn root_requests_without_room_in_the_ring_are_counted() {
+    let Some((mut recorder, disk, device)) = recorded(Some(4_096)) else { return };
+    disk.read(250);
+    let report = device.report();
+    let ended = device.observation().foreground.ended;
+    let taken = recorder.take().unwrap().len() as u64;
+    assert!(taken > 50 && report.dropped > 50, "{taken} taken, {} dropped", report.dropped);
+    assert_eq!(taken + report.dropped, ended);
+    disk.read(10);
+    assert!(recorder.take().unwrap().len() >= 9, "there is room again");
 }

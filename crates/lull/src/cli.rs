@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Demo(lull_bench::DemoArgs),
     /// Simulate: the paper's figures, policies compared, and scenarios of your own.
     Sim(crate::sim::SimArgs),
+    /// Record this machine's disk requests, for lull advise (root).
+    Record(crate::record::RecordArgs),
     /// Replay a recorded trace, and recommend an interval and a depth for it.
     Advise(crate::advise::AdviseArgs),
     #[command(hide = true)]

@@ -4,6 +4,7 @@ mod advise;
 mod cli;
 mod doctor;
 mod generate;
+mod record;
 mod run;
 mod sim;
 
@@ -30,6 +31,7 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
         },
         Command::Demo(args) => Ok(lull_bench::run_demo(&args, &own_program()?)?),
         Command::Sim(args) => sim::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Advise(args) => advise::run(&args),
         Command::Generate(args) => generate::run(args, Cli::command()),
         Command::Load(command) => Ok(lull_bench::run_load(command)?),

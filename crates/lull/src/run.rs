@@ -26,7 +26,7 @@ mod helper;
 mod messages;
 mod protect;
 mod reader;
-mod sensors;
+pub(crate) mod sensors;
 pub(crate) mod settings;
 mod signals;
 pub(crate) mod slo;

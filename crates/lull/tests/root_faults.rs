@@ -7,10 +7,11 @@ mod common;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Output};
 
 use common::foreground::{Foreground, Rhythm, wait_until_held};
+use common::loopdev::Loop;
 use common::{
     READ_ONLY_GROUPS, assert_nothing_left, checksum, clean_text, data_file, finish, helper, in_own_mounts,
     lull_run, needs_root, new_marker, output, send, spawn_marked, wait_until,
@@ -349,36 +350,6 @@ fn root_a_job_in_namespaces_of_its_own_is_gated_and_answered() {
     let summary = serde_json::from_slice(&std::fs::read(&summary).unwrap()).unwrap();
     assert!(trapped(&summary) > 512, "{summary}");
     assert_nothing_left(front, &marker);
-}
-
-/// A loop device over a file; detached when dropped.
-struct Loop {
-    path: PathBuf,
-    backing: PathBuf,
-}
-
-impl Loop {
-    fn new(dir: &Path) -> Option<Self> {
-        let backing = dir.join("backing");
-        std::fs::write(&backing, vec![3; 8 << 20]).unwrap();
-        let out = Command::new("losetup").args(["--find", "--show"]).arg(&backing).output().unwrap();
-        if !out.status.success() {
-            eprintln!("SKIPPED: no loop device: {}", String::from_utf8_lossy(&out.stderr));
-            return None;
-        }
-        Some(Self { path: String::from_utf8(out.stdout).unwrap().trim().into(), backing })
-    }
-
-    fn detach(&self) {
-        let status = Command::new("losetup").arg("--detach").arg(&self.path).stderr(Stdio::null()).status();
-        assert!(status.is_ok());
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        self.detach();
-    }
 }
 
 #[test]

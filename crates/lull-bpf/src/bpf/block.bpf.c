@@ -20,6 +20,10 @@
  * keyed by its address. When the address comes back while its entry still
  * stands, the end was missed and the counts are mended; user space does the
  * same with entries that are older than any request can be.
+ *
+ * With `recording` each request that ends also goes through a ring, one record
+ * each. Nobody is woken: user space empties the ring every few milliseconds. A
+ * request that finds no room is counted (`dropped`).
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -69,6 +73,7 @@ struct entry {
 	__u8 loaded; /* background was in service on arrival */
 	__u8 issued; /* seen on its way to the device */
 	__u8 unused;
+	__u64 done_bytes; /* by partial completions */
 };
 
 struct {
@@ -106,6 +111,15 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } wakes SEC(".maps");
+
+/* Requests that have ended; sized before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} requests SEC(".maps");
+
+/* Set before loading. */
+const volatile __u32 recording = 0; /* each request that ends goes into `requests` */
 
 static __always_inline struct lull_device *device_of(struct gendisk *disk, __u32 *slot)
 {
@@ -150,6 +164,21 @@ static __always_inline void leave(struct lull_device *device, __u32 class)
 
 	if ((long long)__sync_fetch_and_add(&view->in_service, -1ULL) <= 0)
 		__sync_fetch_and_add(&view->in_service, 1); /* its start was missed */
+}
+
+static __always_inline void record(struct lull_device *device, const struct entry *entry,
+				   __u64 now, __u64 bytes)
+{
+	struct lull_request request = {
+		.arrived_ns = entry->arrived_ns,
+		.ended_ns = now,
+		.bytes = bytes,
+		.slot = entry->slot,
+		.class = entry->class,
+	};
+
+	if (bpf_ringbuf_output(&requests, &request, sizeof(request), BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&device->dropped, 1);
 }
 
 static __always_inline __u32 class_of(struct request *rq)
@@ -205,8 +234,10 @@ static __always_inline void arrive(struct request *rq)
 	entry.arrived_ns = now;
 	entry.class = class;
 	entry.loaded = (long long)device->view[LULL_BACKGROUND].in_service > 0;
-	if (bpf_map_update_elem(&in_service, &key, &entry, BPF_NOEXIST))
+	if (bpf_map_update_elem(&in_service, &key, &entry, BPF_NOEXIST)) {
+		__sync_fetch_and_add(&device->dropped, 1);
 		return;
+	}
 	state = lull_derive_state(&device->view[LULL_FOREGROUND], &device->view[LULL_BACKGROUND],
 				  device->interval_ns, device->flags, now);
 	count_event(device, state,
@@ -303,8 +334,11 @@ int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_by
 	struct entry entry;
 	__u64 now, span;
 
+	if (!found)
+		return 0;
+	found->done_bytes += nr_bytes;
 	/* A partial completion leaves the rest in service. */
-	if (!found || nr_bytes < rq->__data_len)
+	if (nr_bytes < rq->__data_len)
 		return 0;
 	entry = *found;
 	/* Whoever takes the entry away takes the request off the count. */
@@ -319,6 +353,8 @@ int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_by
 	leave(device, entry.class);
 	__sync_fetch_and_add(&view->ended, 1);
 	view->last_end_ns = now;
+	if (recording)
+		record(device, &entry, now, entry.done_bytes);
 	if (entry.class == LULL_BACKGROUND)
 		count_latency(&device->service, span);
 	else if (entry.loaded)

@@ -89,10 +89,20 @@ struct lull_device {
 	lull_u64 leaks;	  /* background requests that started in F or P */
 	lull_u64 neutral; /* requests of neither class */
 	lull_u64 healed;  /* in-service entries whose end was missed */
+	lull_u64 dropped; /* requests without room among those in service, or in the ring */
 	struct lull_histogram quiet;
 	struct lull_histogram loaded;
 	struct lull_histogram gaps;
 	struct lull_histogram service;
+};
+
+/* A request that has ended, as it goes through the ring of a recording. */
+struct lull_request {
+	lull_u64 arrived_ns;
+	lull_u64 ended_ns;
+	lull_u64 bytes;
+	lull_u32 slot; /* of its device */
+	lull_u32 class;
 };
 
 #define LULL_OWN 8
@@ -160,7 +170,8 @@ _Static_assert(sizeof(struct lull_cpu) % 64 == 0, "CPUs share no cache line");
 _Static_assert(sizeof(struct lull_sched) == 128, "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_class_view) == 48, "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_histogram) == 8 * (LULL_BUCKETS + 1), "mirrored in record.rs");
-_Static_assert(sizeof(struct lull_device) == 16 + 2 * 48 + 8 * 16 + 24 + 4 * 8 * (LULL_BUCKETS + 1),
+_Static_assert(sizeof(struct lull_device) == 16 + 2 * 48 + 8 * 16 + 32 + 4 * 8 * (LULL_BUCKETS + 1),
 	       "mirrored in record.rs");
+_Static_assert(sizeof(struct lull_request) == 32, "mirrored in record.rs");
 
 #endif

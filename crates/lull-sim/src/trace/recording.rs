@@ -75,6 +75,11 @@ impl<W: Write> Writer<W> {
         writeln!(self.out, "{} {} {} {bytes} {device}", arrival.0, end.0, class.letter())
     }
 
+    /// Writes a comment: a line that readers skip.
+    pub fn note(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "# {}", text.replace('\n', " "))
+    }
+
     /// Flushes, and gives the output back.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;

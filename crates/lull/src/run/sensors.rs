@@ -29,13 +29,13 @@ fn is_worth_watching(root: &Root, disk: &HostDisk) -> bool {
     size > 0 && disk.kind != DiskKind::Zram
 }
 
-/// Disks to be observed, those with hardware behind them first.
-fn choose(settings: &RunSettings, notes: &mut Vec<String>) -> Vec<HostDisk> {
+/// Disks to be observed, those with hardware behind them first; all if none is named.
+pub(crate) fn choose(names: &[String], notes: &mut Vec<String>) -> Vec<HostDisk> {
     let root = Root::real();
     let mut disks: Vec<HostDisk> =
         Topology::host().disks().into_iter().filter(|disk| is_worth_watching(&root, disk)).collect();
-    if !settings.disks.is_empty() {
-        disks.retain(|disk| settings.disks.contains(&disk.name));
+    if !names.is_empty() {
+        disks.retain(|disk| names.contains(&disk.name));
     }
     disks.sort_by_key(|disk| disk.kind != DiskKind::Disk);
     if disks.len() > MAX_DEVICES {
@@ -51,7 +51,7 @@ fn choose(settings: &RunSettings, notes: &mut Vec<String>) -> Vec<HostDisk> {
 /// Starts a sensor for each disk: BPF where it may be loaded, else the kernel's counters.
 pub(crate) fn start(settings: &RunSettings, family: &Family) -> Sensors {
     let mut notes = Vec::new();
-    let chosen = if settings.watches_disks { choose(settings, &mut notes) } else { Vec::new() };
+    let chosen = if settings.watches_disks { choose(&settings.disks, &mut notes) } else { Vec::new() };
     let mut bpf = match settings.sensor {
         SensorChoice::Auto | SensorChoice::Bpf if settings.watches_disks => {
             BlockSensor::load(&settings.protect).map_err(|error| notes.push(error.to_string())).ok()

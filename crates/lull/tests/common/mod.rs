@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 pub(crate) mod foreground;
+pub(crate) mod loopdev;
 pub(crate) mod pty;
 
 use std::path::{Path, PathBuf};

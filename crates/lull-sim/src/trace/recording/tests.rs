@@ -29,6 +29,16 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
+fn a_note_is_skipped_by_the_reader_whatever_it_says() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    writer.write(&READ).unwrap();
+    writer.note("dropped 3\n1 2 f 3 vda").unwrap();
+    let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+    assert!(text.contains("# dropped 3"), "{text}");
+    assert_eq!(parse(&text).unwrap().requests.len(), 1);
+}
+
+#[test]
 fn a_device_name_that_could_not_be_read_back_is_refused() {
     let mut writer = Writer::new(Vec::new()).unwrap();
     for device in ["", "a b", "a\n1 2 f 3 b"] {

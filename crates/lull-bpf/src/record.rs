@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use lull_core::{ClassView, Histogram, Nanos, Observation, histogram::BUCKETS};
+use lull_core::{ClassView, Histogram, Nanos, Observation, Total, histogram::BUCKETS};
 
 pub(crate) mod cpu;
 
@@ -52,6 +52,20 @@ pub(crate) struct RawHistogram {
     sum_ns: AtomicU64,
 }
 
+/// `struct lull_total`.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct RawTotal {
+    count: AtomicU64,
+    sum_ns: AtomicU64,
+}
+
+impl RawTotal {
+    pub(crate) fn read(&self) -> Total {
+        Total { count: self.count.load(Ordering::Relaxed), sum_ns: self.sum_ns.load(Ordering::Relaxed) }
+    }
+}
+
 /// `struct lull_device`.
 #[repr(C)]
 #[derive(Debug)]
@@ -65,6 +79,7 @@ pub(crate) struct RawDevice {
     pub(crate) neutral: AtomicU64,
     pub(crate) healed: AtomicU64,
     pub(crate) dropped: AtomicU64,
+    pub(crate) heads: [RawTotal; 2],
     pub(crate) quiet: RawHistogram,
     pub(crate) loaded: RawHistogram,
     pub(crate) gaps: RawHistogram,
@@ -85,12 +100,13 @@ pub(crate) struct RawRequest {
 const _: () = {
     assert!(size_of::<RawView>() == 48);
     assert!(size_of::<RawHistogram>() == 8 * (BUCKETS + 1));
-    assert!(size_of::<RawDevice>() == 16 + 2 * 48 + 8 * 16 + 32 + 4 * 8 * (BUCKETS + 1));
+    assert!(size_of::<RawDevice>() == 16 + 2 * 48 + 8 * 16 + 32 + 32 + 4 * 8 * (BUCKETS + 1));
     assert!(size_of::<RawRequest>() == 32);
     assert!(std::mem::offset_of!(RawDevice, view) == 16);
     assert!(std::mem::offset_of!(RawDevice, counters) == 112);
     assert!(std::mem::offset_of!(RawDevice, leaks) == 240);
-    assert!(std::mem::offset_of!(RawDevice, quiet) == 272);
+    assert!(std::mem::offset_of!(RawDevice, heads) == 272);
+    assert!(std::mem::offset_of!(RawDevice, quiet) == 304);
     assert!(std::mem::offset_of!(RawRequest, slot) == 24);
 };
 

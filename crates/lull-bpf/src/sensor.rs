@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use libbpf_rs::{MapCore, MapFlags};
-use lull_core::{Histogram, Interval, Latency, Nanos, Observation};
+use lull_core::{Heads, Histogram, Interval, Latency, Nanos, Observation};
 use memmap2::MmapRaw;
 
 use crate::load::{Aligned, Loaded, Observers, Protect, SensorError, set_constant};
@@ -131,6 +131,8 @@ pub struct DeviceReport {
     pub quiet: Histogram,
     /// Latency of foreground requests that did.
     pub loaded: Histogram,
+    /// The part of both that arrived while no other foreground was in service.
+    pub heads: Heads,
     /// Spans without foreground in service.
     pub gaps: Histogram,
     /// Background service times.
@@ -202,6 +204,7 @@ impl Device {
         DeviceReport {
             quiet: raw.quiet.read(),
             loaded: raw.loaded.read(),
+            heads: Heads { quiet: raw.heads[0].read(), loaded: raw.heads[1].read() },
             gaps: raw.gaps.read(),
             service: raw.service.read(),
             counters: std::array::from_fn(|s| {

@@ -92,6 +92,9 @@ fn root_classes_are_told_apart() {
     assert_eq!((seen.foreground.in_service, seen.background.in_service), (0, 0));
     assert_eq!(report.quiet.count() + report.loaded.count(), seen.foreground.ended);
     assert_eq!(report.service.count(), seen.background.ended);
+    let heads = report.heads.quiet.count + report.heads.loaded.count;
+    assert!((49..=seen.foreground.ended).contains(&heads), "one reader, one request at a time: {heads}");
+    assert!(report.heads.quiet.sum_ns <= report.quiet.sum_ns);
     assert!(report.background_bytes >= 29 * BLOCK as u64);
     assert!(seen.background.last_end > seen.foreground.last_end);
 }

@@ -139,6 +139,13 @@ impl Budget {
         }
     }
 
+    /// With as much saved up as can be: the foreground was spared before. The bound is the same.
+    pub fn full(setting: BudgetSetting) -> Self {
+        let mut budget = Self::new(setting);
+        (budget.credit, budget.earned) = (budget.cap(), budget.cap());
+        budget
+    }
+
     /// What is promised.
     pub fn setting(&self) -> &BudgetSetting {
         &self.setting
@@ -164,6 +171,17 @@ impl Budget {
     /// The loss that was spent and is not earned yet.
     pub fn debt(&self) -> Nanos {
         nanos(-self.credit)
+    }
+
+    /// How long the foreground has to be at work until `cost` can be spent; `None` if nothing is ever earned. A cost beyond
+    /// the cap counts as the cap, or it would never come: it is overdrawn by the difference.
+    pub fn affords_after(&self, cost: Nanos) -> Option<Nanos> {
+        let missing = (i128::from(cost.0) * i128::from(MILLION)).min(self.cap()) - self.credit;
+        if missing <= 0 && self.cap() > 0 {
+            return Some(Nanos::ZERO);
+        }
+        let rate = i128::from(self.setting.rate().as_ppm());
+        (rate > 0).then(|| Nanos(u64::try_from((missing + rate - 1) / rate).unwrap_or(u64::MAX)))
     }
 
     /// From now on the resource of `account` expects to lose `loss` steadily, so that the others leave it that.

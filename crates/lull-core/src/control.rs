@@ -6,8 +6,9 @@
 //!
 //! Approach: measure what background costs, and spend a budget of it.
 //!
-//! 1. The delay of a foreground request that meets background is the mean latency of those that did less that of
-//!    those that did not. Until there are samples it is half the background's service time.
+//! 1. The delay of a burst that meets background is the mean latency of first requests that did less that of first
+//!    requests that did not. Later requests of a burst wait for the earlier ones, and would hide the difference. Until
+//!    there are samples it is half the background's service time.
 //! 2. From the lengths of past gaps follow the loss and the work of each interval (`frontier.rs`). Take what costs
 //!    at most `free`; if that leaves background less than `work_floor` of the idle time, spend up to `budget`.
 //! 3. Where gaps have a usual length, close their late part instead of delaying their start (`closing.rs`), if that
@@ -19,6 +20,7 @@
 //! 6. Withhold background for short, random moments, and charge it with what the latency of met requests does not
 //!    explain (`correction.rs`).
 //! 7. Open the bound as the foreground stays away ([`Opening`]).
+//! 8. Book what was really lost, and wait when the budget is spent, whatever the estimate says (`purse.rs`).
 //!
 //! Units: nanoseconds; loss and work are shares. Windows: one to two seconds, or 200 to 400 foreground requests.
 //!
@@ -36,14 +38,16 @@ mod closing;
 mod correction;
 mod depth;
 mod frontier;
+mod purse;
 mod tail;
 mod telemetry;
 mod window;
 
 pub use choice::{ControlSetting, DepthChoice, IntervalChoice, ParseDepthError, ParseIntervalError};
-pub use telemetry::{Estimate, Latency, Telemetry};
+pub use telemetry::{Estimate, Heads, Latency, Telemetry, Total};
 
 use crate::histogram::Histogram;
+use crate::random::Random;
 use crate::setting::{Closing, Opening, Setting};
 use crate::share::Share;
 use crate::time::{Interval, Nanos};
@@ -52,6 +56,7 @@ use closing::{Forecast, Measured, Rival, Rounds};
 use correction::{Correction, Model};
 use depth::{Evidence, Search};
 use frontier::{Cost, Mix, Target};
+use purse::Purse;
 use telemetry::new_of;
 use window::{Counts, Window, above, mean, variance_of_mean};
 
@@ -64,6 +69,13 @@ pub struct Control {
     rounds: Rounds,
     last: Option<(Nanos, Telemetry)>,
     setting: Setting,
+    /// The foreground is at work until it has been away for this long.
+    gone_after: Nanos,
+    /// How long background has to wait for want of budget.
+    wait: Nanos,
+    /// Whether background was withheld at some moment since the last call.
+    withheld: bool,
+    purse: Purse,
     epoch: Epoch,
     /// Delay of a loaded request when it was last known, in nanoseconds.
     known_delay: Option<f64>,
@@ -77,23 +89,31 @@ pub struct Control {
     model: Option<Model>,
 }
 
-/// A stretch of at least a few foreground requests with one interval.
+/// What happened since the last call, to be booked.
 #[derive(Clone, Copy, Debug)]
+struct Booked {
+    /// Time during which the foreground was at work.
+    span: Nanos,
+    /// First requests of bursts that met background.
+    loaded: Total,
+    /// Background requests.
+    background: u64,
+}
+
+/// A stretch of at least a few foreground requests with one interval.
+#[derive(Clone, Debug)]
 struct Epoch {
     began: Nanos,
     started: u64,
     /// What is owed to the lower interval of a mix, from 0 to 1.
     owed: f64,
-    random: u64,
+    random: Random,
 }
 
 impl Epoch {
     /// Whether this epoch is one of the few, one in `many`, in which something else is done, to learn from it.
-    fn is_one_in(&mut self, many: u64) -> bool {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random.is_multiple_of(many)
+    fn is_one_in(&mut self, many: u32) -> bool {
+        self.random.below(many) == 0
     }
 
     /// The interval of `mix` whose turn it is.
@@ -111,9 +131,9 @@ impl Epoch {
 /// The alternation of intervals lets at least this many foreground requests pass.
 const EPOCH_REQUESTS: u64 = 4;
 /// One epoch in this many withholds background, when there is no baseline.
-const EXPLORE: u64 = 32;
+const EXPLORE: u32 = 32;
 /// One epoch in this many leaves gaps open that would close: few enough not to show in the 99th percentile.
-const LEAVE_OPEN: u64 = 128;
+const LEAVE_OPEN: u32 = 128;
 /// Weight of an assumed delay, in requests.
 const ASSUMED: f64 = 4.0;
 /// A bound beyond this is none.
@@ -123,8 +143,8 @@ const TESTED_REQUESTS: u64 = 64;
 const TESTED_CYCLE_NS: f64 = 10e6;
 /// Gaps needed before they are believed.
 const FEW: u64 = 4;
-/// What is spent of the budget; the rest is for what the estimate does not see.
-const SPENT: f64 = 0.9;
+/// Where the order of epochs begins; any number will do.
+const SEED: u64 = 0x636F_6E74;
 
 const START_SLOW: Nanos = Nanos::from_millis(10);
 const START_FAST: Nanos = Nanos::from_micros(200);
@@ -146,7 +166,11 @@ impl Control {
             rounds: Rounds::default(),
             last: None,
             setting,
-            epoch: Epoch { began: Nanos::ZERO, started: 0, owed: 0.0, random: 0x9E37_79B9_7F4A_7C15 },
+            gone_after: GONE,
+            wait: Nanos::ZERO,
+            withheld: false,
+            purse: Purse::new(aim.budget),
+            epoch: Epoch { began: Nanos::ZERO, started: 0, owed: 0.0, random: Random::new(SEED) },
             known_delay: None,
             outdated: Histogram::default(),
             estimate: None,
@@ -158,9 +182,12 @@ impl Control {
 
     /// What the sensor has counted by `now`; returns what to do until the next call, 20 to 100 ms later.
     pub fn update(&mut self, now: Nanos, telemetry: &Telemetry) -> Setting {
-        self.account(now, telemetry);
+        let booked = self.account(now, telemetry);
         let mut counts = self.window.view();
         let cost = self.cost(&counts, telemetry);
+        if let Some(booked) = booked {
+            self.book(&booked, &counts, &cost);
+        }
         self.assess(&counts, &cost);
         if self.aim.depth == DepthChoice::Auto && self.search.judge(now, &self.evidence(&counts, &cost)) {
             self.window.forget_depth();
@@ -169,6 +196,8 @@ impl Control {
             counts = self.window.view();
         }
         let (interval, closing) = self.course(now, telemetry, &counts, &cost);
+        let after = away_after(&counts, closing);
+        self.gone_after = after.max(GONE);
         self.setting = Setting {
             interval,
             closing,
@@ -176,16 +205,23 @@ impl Control {
                 DepthChoice::Auto => self.search.depth(),
                 DepthChoice::Fixed(depth) => depth.max(1),
             },
-            opening: self.opening(&counts, telemetry, closing),
+            opening: self.opening(&counts, telemetry, after),
             ..self.setting
+        };
+        self.wait = match self.aim.interval {
+            IntervalChoice::Auto => self.purse.wait(nanos(cost.period)),
+            IntervalChoice::Fixed(_) => Nanos::ZERO,
         };
         self.in_force()
     }
 
-    /// What to do now: while a test withholds background, the interval does not end.
+    /// What to do now: while a test withholds background, the interval does not end; for want of budget it is longer.
     fn in_force(&self) -> Setting {
         if self.withholds() {
             Setting { interval: Interval::Infinite, closing: None, ..self.setting }
+        } else if self.wait > Nanos::ZERO {
+            let interval = self.setting.interval.max(Interval::Finite(self.wait));
+            Setting { interval, closing: None, ..self.setting }
         } else {
             self.setting
         }
@@ -195,6 +231,7 @@ impl Control {
     /// [`next_test`](Self::next_test) or the next call.
     pub fn test(&mut self, now: Nanos, latency: &Latency) -> Setting {
         self.correction.step(now, latency, self.model.as_ref());
+        self.withheld |= self.withholds();
         self.in_force()
     }
 
@@ -239,19 +276,25 @@ impl Control {
     }
 
     /// Adds what happened since the last call to the window.
-    fn account(&mut self, now: Nanos, telemetry: &Telemetry) {
-        let Some((then, before)) = self.last.replace((now, telemetry.clone())) else { return };
+    fn account(&mut self, now: Nanos, telemetry: &Telemetry) -> Option<Booked> {
+        let (then, before) = self.last.replace((now, telemetry.clone()))?;
         let gaps = new_of(&telemetry.gaps, &before.gaps);
         let loaded = new_of(&telemetry.loaded, &before.loaded);
+        let all = telemetry.heads().since(&before.heads());
         let arrived = telemetry.foreground_started.saturating_sub(before.foreground_started);
         let background = telemetry.background_started.saturating_sub(before.background_started);
-        let met = loaded.count();
-        let closes = self.setting.closing.is_some();
-        let exposed = match self.setting.interval {
-            Interval::Finite(length) if !closes => above(&gaps, length),
+        let met = all.loaded.count;
+        let in_force = self.in_force();
+        let closes = in_force.closing.is_some();
+        // What a test withheld was not exposed, and says nothing of what meets background.
+        let withholds = self.withholds();
+        let told = !std::mem::replace(&mut self.withheld, withholds);
+        let exposed = match in_force.interval {
+            Interval::Finite(length) if told && !closes => above(&gaps, length),
             _ => 0,
         };
-        let at_work = arrived > 0 || now.since(telemetry.foreground_last_end) < self.gone_after();
+        let closed = told && closes;
+        let at_work = arrived > 0 || now.since(telemetry.foreground_last_end) < self.gone_after;
         let active = if at_work { now.since(then) } else { Nanos::ZERO };
         let service =
             if arrived > 0 { new_of(&telemetry.service, &before.service) } else { Histogram::default() };
@@ -261,7 +304,7 @@ impl Control {
             served: if arrived > 0 { background } else { 0 },
             served_at_all: if at_work { background } else { 0 },
             served_in: if arrived > 0 { active } else { Nanos::ZERO },
-            unclosed: if closes { Histogram::default() } else { loaded.clone() },
+            heads: if closes { Heads { loaded: Total::default(), ..all } } else { all },
             loaded,
             gaps,
             service,
@@ -269,28 +312,39 @@ impl Control {
             arrived,
             arrived_at_bound: arrived,
             exposed,
-            exposed_met: if closes { 0 } else { met },
-            closed: if closes { arrived } else { 0 },
-            closed_met: if closes { met } else { 0 },
+            exposed_met: if told && !closes { met } else { 0 },
+            closed: if closed { arrived } else { 0 },
+            closed_met: if closed { met } else { 0 },
         };
         self.window.add(now, &counts);
+        Some(Booked { span: active, loaded: all.loaded, background })
     }
 
-    fn gone_after(&self) -> Nanos {
-        self.setting.opening.after.max(GONE)
+    /// Books what the foreground has lost.
+    fn book(&mut self, booked: &Booked, counts: &Counts, cost: &Cost) {
+        let Booked { span, loaded, background } = booked;
+        let met = loaded.count as f64;
+        let seen = match counts.heads.quiet.mean() {
+            Some(free) if counts.heads.quiet.count >= FEW => loaded.sum_ns as f64 - met * free,
+            // It may have come at the worst moment: all of a background request.
+            _ => met * cost.period,
+        };
+        let unseen = *background as f64 * cost.period * self.correction.part();
+        self.purse.book(*span, seen + unseen);
     }
 
     fn cost(&mut self, counts: &Counts, telemetry: &Telemetry) -> Cost {
         let start = if is_slow(telemetry) { START_SLOW.0 } else { START_FAST.0 / 2 };
         let service = self.service(counts, telemetry).unwrap_or(start as f64);
         let assumed = self.known_delay.unwrap_or(service / 2.0);
-        let loaded = counts.unclosed.count() as f64;
-        let delay = match (mean(&counts.unclosed), mean(&counts.quiet)) {
+        let Heads { quiet, loaded: met } = counts.heads;
+        let loaded = met.count as f64;
+        let delay = match (met.mean(), quiet.mean()) {
             (Some(met), Some(free)) => (ASSUMED * assumed + loaded * (met - free)) / (ASSUMED + loaded),
             _ => assumed,
         };
         let delay = delay.max(0.0);
-        if loaded >= 4.0 * ASSUMED && counts.quiet.count() >= FEW {
+        if loaded >= 4.0 * ASSUMED && quiet.count >= FEW {
             self.known_delay = Some(delay);
         }
         let requests = counts.arrived as f64;
@@ -385,12 +439,12 @@ impl Control {
         let explores = self.epoch.is_one_in(if in_force.1.is_some() { LEAVE_OPEN } else { EXPLORE });
         let quiet = counts.quiet.count();
         let scarce = quiet < 8 || quiet < counts.arrived / 20;
-        if explores && scarce && counts.arrived >= EXPLORE {
+        if explores && scarce && counts.arrived >= u64::from(EXPLORE) {
             return (Interval::Finite(counts.gaps.mean().unwrap_or(START_FAST).times(4)), None);
         }
         let target = Target {
-            free: self.aim.free.fraction().min(self.aim.budget.fraction() * SPENT),
-            budget: self.aim.budget.fraction() * SPENT,
+            free: self.aim.free.fraction().min(self.purse.rate()),
+            budget: self.purse.rate(),
             work_floor: self.aim.work_floor.fraction(),
         };
         let points = frontier::candidates(&counts.gaps, cost);
@@ -428,21 +482,21 @@ impl Control {
         closing
     }
 
-    fn opening(&self, counts: &Counts, telemetry: &Telemetry, closing: Option<Closing>) -> Opening {
+    fn opening(&self, counts: &Counts, telemetry: &Telemetry, after: Nanos) -> Opening {
         if self.aim.depth != DepthChoice::Auto {
             return Opening::NEVER;
         }
         let start = if is_slow(telemetry) { START_SLOW } else { START_FAST };
         let service = self.service(counts, telemetry).unwrap_or(start.0 as f64);
-        let usual = counts.gaps.mean().unwrap_or(GONE).times(4);
-        let longest = counts.gaps.quantile(0.995).unwrap_or(GONE);
-        Opening {
-            drain_share: Share::percent(5),
-            service: nanos(service),
-            after: usual.max(longest).max(closing.map_or(Nanos::ZERO, |closing| closing.until)),
-            unseen: UNSEEN,
-        }
+        Opening { drain_share: Share::percent(5), service: nanos(service), after, unseen: UNSEEN }
     }
+}
+
+/// When a foreground that stays away is no longer between two requests.
+fn away_after(counts: &Counts, closing: Option<Closing>) -> Nanos {
+    let usual = counts.gaps.mean().unwrap_or(GONE).times(4);
+    let longest = counts.gaps.quantile(0.995).unwrap_or(GONE);
+    usual.max(longest).max(closing.map_or(Nanos::ZERO, |closing| closing.until))
 }
 
 /// Whether the device is one of those that take milliseconds: what it says of itself counts until it was seen at work.

@@ -42,8 +42,8 @@ pub mod view;
 pub use ahead::{Ahead, Piece};
 pub use budget::{Account, Budget, BudgetSetting, Kept};
 pub use control::{
-    Control, ControlSetting, DepthChoice, Estimate, IntervalChoice, Latency, ParseDepthError,
-    ParseIntervalError, Telemetry,
+    Control, ControlSetting, DepthChoice, Estimate, Heads, IntervalChoice, Latency, ParseDepthError,
+    ParseIntervalError, Telemetry, Total,
 };
 pub use derive::derive_state;
 pub use histogram::Histogram;

@@ -14,7 +14,7 @@
 //!
 //! The closing of gaps ([`lull_core::Closing`]) is a part of control and is counted with it.
 
-use lull_core::{ControlSetting, DepthChoice, Interval, Loss, Nanos, Setting};
+use lull_core::{ControlSetting, DepthChoice, Interval, Loss, Nanos, Setting, Share};
 use serde::Serialize;
 
 use crate::class::Class;
@@ -100,7 +100,9 @@ pub struct Comparison {
 pub fn contenders() -> [(&'static str, Policy); 3] {
     // A one-at-a-time device: the bound is not the question here.
     let aim = ControlSetting { budget: BUDGET, depth: DepthChoice::Fixed(1), ..ControlSetting::default() };
-    let bucket = BucketSetting { budget: BUDGET, cap: SERVICE.times(4), assumed: Nanos::from_millis(24) };
+    // As much at once as control may lose.
+    let bucket =
+        BucketSetting { burst: Share::percent(10), ..BucketSetting::new(BUDGET, Nanos::from_millis(24)) };
     [
         ("control", Policy::Auto(aim)),
         ("aimd", Policy::Aimd(AimdSetting::new(BUDGET))),

@@ -45,6 +45,8 @@ pub struct Request {
     pub arrived: Nanos,
     /// Whether background was in service then.
     pub loaded: bool,
+    /// Whether it is foreground and no other foreground was in service then.
+    pub head: bool,
 }
 
 /// What serving a request takes.

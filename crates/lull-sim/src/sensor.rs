@@ -48,6 +48,10 @@ impl Sensor {
         }
         let latency = now.since(request.arrived);
         let telemetry = &mut self.telemetry;
+        if request.head {
+            let heads = &mut telemetry.heads;
+            if request.loaded { &mut heads.loaded } else { &mut heads.quiet }.record(latency);
+        }
         match request.class {
             Class::Background => telemetry.service.record(latency),
             Class::Foreground if request.loaded => telemetry.loaded.record(latency),

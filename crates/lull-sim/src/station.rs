@@ -176,6 +176,7 @@ impl Station {
                     return false;
                 }
                 request.loaded = self.sensor.view.background.in_service > 0;
+                request.head = self.sensor.view.foreground.in_service == 0;
                 self.sensor.arrives(now, Class::Foreground);
                 self.foreground.push_back(request);
                 if self.taken[1] > 0 && self.device.slots() == 1 && self.blocked_since.is_none() {

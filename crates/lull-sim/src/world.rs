@@ -245,8 +245,16 @@ impl World {
             active.random.below(capacity) / SECTOR_BYTES * SECTOR_BYTES
         };
         let class = active.client.class;
-        let request =
-            Request { client: number, class, offset, bytes, work, arrived: self.now, loaded: false };
+        let request = Request {
+            client: number,
+            class,
+            offset,
+            bytes,
+            work,
+            arrived: self.now,
+            loaded: false,
+            head: false,
+        };
         let (at, agenda) = (active.client.station, &mut self.agenda);
         let taken =
             station.arrive(self.now, request, &mut |when, later| agenda.add(when, Event::Station(at, later)));

@@ -65,7 +65,8 @@ pub(crate) fn run(args: &RecordArgs) -> anyhow::Result<()> {
     }
     let mut out = open(&args.out)?;
     let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
-    let until = if args.until_ctrl_c { "until".to_owned() } else { format!("for {} s or until", args.seconds) };
+    let until =
+        if args.until_ctrl_c { "until".to_owned() } else { format!("for {} s or until", args.seconds) };
     eprintln!("lull: recording {} {until} Ctrl-C", names.join(", "));
     for note in notes {
         eprintln!("lull: {note}");

@@ -15,7 +15,8 @@ use common::{clean_text, finish, lull, needs_root, output, send};
 fn recording(disk: &str, words: &[&str]) -> Option<(Child, BufReader<std::process::ChildStderr>)> {
     let mut command = lull();
     command.args(["record", "--disk", disk]).args(words);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();

@@ -70,9 +70,9 @@ struct entry {
 	__u64 arrived_ns;
 	__u32 slot;
 	__u8 class;
-	__u8 loaded; /* background was in service on arrival */
-	__u8 issued; /* seen on its way to the device */
-	__u8 unused;
+	__u8 loaded;	  /* background was in service on arrival */
+	__u8 issued;	  /* seen on its way to the device */
+	__u8 head;	  /* no foreground was in service on arrival */
 	__u64 done_bytes; /* by partial completions */
 };
 
@@ -166,15 +166,15 @@ static __always_inline void leave(struct lull_device *device, __u32 class)
 		__sync_fetch_and_add(&view->in_service, 1); /* its start was missed */
 }
 
-static __always_inline void record(struct lull_device *device, const struct entry *entry,
-				   __u64 now, __u64 bytes)
+static __always_inline void record(struct lull_device *device, const struct entry *entry, __u64 now,
+				   __u64 bytes)
 {
 	struct lull_request request = {
-		.arrived_ns = entry->arrived_ns,
-		.ended_ns = now,
-		.bytes = bytes,
-		.slot = entry->slot,
-		.class = entry->class,
+	    .arrived_ns = entry->arrived_ns,
+	    .ended_ns = now,
+	    .bytes = bytes,
+	    .slot = entry->slot,
+	    .class = entry->class,
 	};
 
 	if (bpf_ringbuf_output(&requests, &request, sizeof(request), BPF_RB_NO_WAKEUP))
@@ -234,6 +234,7 @@ static __always_inline void arrive(struct request *rq)
 	entry.arrived_ns = now;
 	entry.class = class;
 	entry.loaded = (long long)device->view[LULL_BACKGROUND].in_service > 0;
+	entry.head = (long long)device->view[LULL_FOREGROUND].in_service <= 0;
 	if (bpf_map_update_elem(&in_service, &key, &entry, BPF_NOEXIST)) {
 		__sync_fetch_and_add(&device->dropped, 1);
 		return;
@@ -331,6 +332,7 @@ int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_by
 	struct entry *found = bpf_map_lookup_elem(&in_service, &key);
 	struct lull_class_view *view;
 	struct lull_device *device;
+	struct lull_total *head;
 	struct entry entry;
 	__u64 now, span;
 
@@ -355,6 +357,11 @@ int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_by
 	view->last_end_ns = now;
 	if (recording)
 		record(device, &entry, now, entry.done_bytes);
+	if (entry.class == LULL_FOREGROUND && entry.head) {
+		head = &device->heads[entry.loaded & 1];
+		__sync_fetch_and_add(&head->count, 1);
+		__sync_fetch_and_add(&head->sum_ns, span);
+	}
 	if (entry.class == LULL_BACKGROUND)
 		count_latency(&device->service, span);
 	else if (entry.loaded)

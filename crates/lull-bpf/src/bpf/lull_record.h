@@ -78,6 +78,11 @@ struct lull_histogram {
 	lull_u64 sum_ns;
 };
 
+struct lull_total {
+	lull_u64 count;
+	lull_u64 sum_ns;
+};
+
 struct lull_device {
 	/* Written by user space. */
 	lull_u64 interval_ns;
@@ -90,6 +95,11 @@ struct lull_device {
 	lull_u64 neutral; /* requests of neither class */
 	lull_u64 healed;  /* in-service entries whose end was missed */
 	lull_u64 dropped; /* requests without room among those in service, or in the ring */
+	/*
+	 * Latency of the foreground requests that arrived while no other was in
+	 * service: [0] without background in service, [1] with.
+	 */
+	struct lull_total heads[2];
 	struct lull_histogram quiet;
 	struct lull_histogram loaded;
 	struct lull_histogram gaps;
@@ -170,7 +180,8 @@ _Static_assert(sizeof(struct lull_cpu) % 64 == 0, "CPUs share no cache line");
 _Static_assert(sizeof(struct lull_sched) == 128, "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_class_view) == 48, "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_histogram) == 8 * (LULL_BUCKETS + 1), "mirrored in record.rs");
-_Static_assert(sizeof(struct lull_device) == 16 + 2 * 48 + 8 * 16 + 32 + 4 * 8 * (LULL_BUCKETS + 1),
+_Static_assert(sizeof(struct lull_device) ==
+		   16 + 2 * 48 + 8 * 16 + 32 + 32 + 4 * 8 * (LULL_BUCKETS + 1),
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_request) == 32, "mirrored in record.rs");
 

@@ -4,6 +4,64 @@ use crate::histogram::Histogram;
 use crate::share::{Loss, Share};
 use crate::time::Nanos;
 
+/// How many, and how long together. Cumulative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many.
+    pub count: u64,
+    /// How long together, in nanoseconds.
+    pub sum_ns: u64,
+}
+
+impl Total {
+    /// Counts one span.
+    pub fn record(&mut self, span: Nanos) {
+        self.merge(&Self { count: 1, sum_ns: span.0 });
+    }
+
+    /// Adds all that `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+    }
+
+    /// Mean, in nanoseconds.
+    pub(super) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// What was counted since `earlier`; all of it if the sensor has restarted.
+    fn since(&self, earlier: &Self) -> Self {
+        if self.count < earlier.count || self.sum_ns < earlier.sum_ns {
+            return *self;
+        }
+        Self { count: self.count - earlier.count, sum_ns: self.sum_ns - earlier.sum_ns }
+    }
+}
+
+impl From<&Histogram> for Total {
+    fn from(histogram: &Histogram) -> Self {
+        Self { count: histogram.count(), sum_ns: histogram.sum_ns }
+    }
+}
+
+/// Latency of the foreground requests that arrived while no other foreground was in service: nothing of it is waiting
+/// for the foreground itself, so that the difference of the two means is what background costs. Cumulative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heads {
+    /// Those that found no background in service.
+    pub quiet: Total,
+    /// Those that found some.
+    pub loaded: Total,
+}
+
+impl Heads {
+    /// What was counted since `earlier`.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        Self { quiet: self.quiet.since(&earlier.quiet), loaded: self.loaded.since(&earlier.loaded) }
+    }
+}
+
 /// What a sensor has counted of one resource since it began; all cumulative.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
@@ -11,6 +69,8 @@ pub struct Telemetry {
     pub quiet: Histogram,
     /// Latency of foreground requests that found some.
     pub loaded: Histogram,
+    /// The part of both that began a burst; nothing from a sensor that does not tell them apart.
+    pub heads: Heads,
     /// Spans from the moment no foreground is in service to the next foreground arrival.
     pub gaps: Histogram,
     /// Time of background requests in the device.
@@ -23,6 +83,16 @@ pub struct Telemetry {
     pub background_started: u64,
     /// Whether the device says that it rotates.
     pub rotational: bool,
+}
+
+impl Telemetry {
+    /// The requests that began a burst; all of them if the sensor does not tell them apart.
+    pub(super) fn heads(&self) -> Heads {
+        if self.heads == Heads::default() {
+            return Heads { quiet: Total::from(&self.quiet), loaded: Total::from(&self.loaded) };
+        }
+        self.heads
+    }
 }
 
 /// The little of [`Telemetry`] that is asked for often; all cumulative.

@@ -7,6 +7,7 @@
 //! What depends on the bound (latency beside background, background service) is kept apart and starts anew when
 //! the bound changes.
 
+use super::telemetry::{Heads, Total};
 use crate::histogram::{BUCKETS, Histogram, lower_bound};
 use crate::time::Nanos;
 
@@ -22,8 +23,8 @@ pub(super) struct Counts {
     pub(super) gaps: Histogram,
     /// Foreground latency with background in service on arrival, at the present bound.
     pub(super) loaded: Histogram,
-    /// The part of these for which no gap closed.
-    pub(super) unclosed: Histogram,
+    /// Those that began a burst, without background; and with it, at the present bound, while no gap closed.
+    pub(super) heads: Heads,
     /// Background latency at the present bound.
     pub(super) service: Histogram,
     /// Time during which the foreground was at work.
@@ -34,13 +35,13 @@ pub(super) struct Counts {
     pub(super) arrived_at_bound: u64,
     /// Gaps that were longer than the interval in force, while none closed.
     pub(super) exposed: u64,
-    /// Arrivals that met background, while no gap closed.
+    /// Bursts whose first request met background, while no gap closed.
     pub(super) exposed_met: u64,
     /// Arrivals with the present number of rounds per gap.
     pub(super) closed: u64,
-    /// Those of them that met background.
+    /// Bursts among them whose first request met background.
     pub(super) closed_met: u64,
-    /// Arrivals that met background, at any bound.
+    /// Bursts whose first request met background, at any bound.
     pub(super) met: u64,
     /// Background requests that were served while the foreground was at work, at the present bound.
     pub(super) served: u64,
@@ -59,7 +60,8 @@ impl Counts {
         self.active = self.active.plus(other.active);
         self.arrived += other.arrived;
         self.arrived_at_bound += other.arrived_at_bound;
-        self.unclosed.merge(&other.unclosed);
+        self.heads.quiet.merge(&other.heads.quiet);
+        self.heads.loaded.merge(&other.heads.loaded);
         self.exposed += other.exposed;
         self.exposed_met += other.exposed_met;
         self.closed += other.closed;
@@ -72,7 +74,7 @@ impl Counts {
 
     fn forget_depth(&mut self) {
         self.loaded = Histogram::default();
-        self.unclosed = Histogram::default();
+        self.heads.loaded = Total::default();
         self.arrived_at_bound = 0;
         self.service = Histogram::default();
         self.served = 0;

@@ -1,13 +1,25 @@
 use super::*;
 
+/// What may come at once, in 120 s: a tenth of what a minute may lose.
+const AT_ONCE: f64 = 0.1 * 60.0 / 120.0;
+
 #[test]
-fn control_keeps_the_budget_and_does_most_of_what_the_best_interval_does() {
+fn control_keeps_the_budget_with_every_foreground() {
+    for case in cases() {
+        let [(_, control), _, _] = contenders();
+        let score = score(&case.workload, &control, 2, Nanos::from_secs(120));
+        let most = BUDGET.fraction() * (1.0 + AT_ONCE);
+        assert!(score.loss <= most, "{}: {score:?}, more than {most:.3}", case.name);
+    }
+}
+
+#[test]
+fn control_does_most_of_what_the_best_interval_does() {
     let all = cases();
-    for name in ["random gaps, 60 ms", "fixed gaps, 60 ms", "bursts of 0.5 s"] {
+    for name in ["random gaps, 180 ms", "random gaps, 60 ms", "fixed gaps, 60 ms", "bursts of 0.5 s"] {
         let case = all.iter().find(|case| case.name == name).unwrap();
         let done = compare(case, 1, Nanos::from_secs(60));
-        assert!(done.control.loss <= BUDGET.fraction() + 0.02, "{done:?}");
-        assert!(done.control.work >= 0.5 * done.best.work, "{done:?}");
+        assert!(done.control.work >= 0.7 * done.best.work, "{done:?}");
     }
 }
 
@@ -17,7 +29,7 @@ fn a_bucket_keeps_its_promise_even_against_spite() {
     let case = all.iter().find(|case| case.name == "spiteful").unwrap();
     let [_, _, (_, bucket)] = contenders();
     let score = score(&case.workload, &bucket, 1, Nanos::from_secs(60));
-    assert!(score.loss <= BUDGET.fraction() + 4.0 * 0.02 / 60.0, "{score:?}");
+    assert!(score.loss <= BUDGET.fraction(), "{score:?}");
     assert!(score.work > 0.01, "{score:?}");
 }
 

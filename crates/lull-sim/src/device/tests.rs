@@ -6,7 +6,7 @@ use super::*;
 
 fn request(client: u32, offset: u64, bytes: u64) -> Request {
     let class = Class::Foreground;
-    Request { client, class, offset, bytes, work: None, arrived: Nanos::ZERO, loaded: false }
+    Request { client, class, offset, bytes, work: None, arrived: Nanos::ZERO, loaded: false, head: false }
 }
 
 #[test]

@@ -3,67 +3,81 @@
 //! Problem: an interval that costs 4% on average may cost 50% for a second, and a foreground that knows it (or is
 //! unlucky) can make background always be in its way. The paper asks for a bound on saved credits.
 //!
-//! Approach: the bucket fills with `budget` nanoseconds of delay per nanosecond, up to `cap`. Time for which foreground
-//! waits while background holds the device is taken out of it. Background may start only while the bucket holds what
-//! the longest background request so far has taken, the most that one start can cost. So in any window
+//! Approach: the credits are those of [`lull_core::Budget`], the same that the live engine's policies spend. Here all
+//! time earns, and time for which foreground waits while background holds the device is spent. Background may start only
+//! while there is as much as the longest background request so far has taken, the most that one start can cost. So what
+//! is promised holds in every window, as long as no background request takes longer than every one before it; one that
+//! does is overdrawn by the difference, and paid back before the next start.
 //!
-//! ```text
-//!   delay(window) ≤ cap + budget × length(window)
-//! ```
-//! as long as no background request takes longer than every one before it; one that does is overdrawn by the
-//! difference, and paid back before the next start.
-//!
-//! Units: nanoseconds of delay of the device (requests that wait together wait once). The cap counts as at least the
-//! longest service, or nothing would ever start. For devices that serve one request at a time.
+//! Units: nanoseconds of delay of the device (requests that wait together wait once). For devices that serve one request
+//! at a time. Edge cases: a request longer than all that can be saved up may start once the bucket is full.
 
-use lull_core::{Loss, Nanos};
+use lull_core::{Account, Budget, BudgetSetting, Loss, Nanos, Share};
 use serde::{Deserialize, Serialize};
 
-use crate::span::nanos;
-
-/// What is promised.
+/// What is promised: the keys of [`BudgetSetting`], and a first guess.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BucketSetting {
-    /// Share of the time that foreground may wait for background.
+    /// Share of the time in any window that foreground may wait for background.
     pub budget: Loss,
-    /// Delay that may be saved up.
-    pub cap: Nanos,
+    /// The shortest window.
+    #[serde(default = "window")]
+    pub window: Nanos,
+    /// The part of a window's loss that may come at once.
+    #[serde(default = "burst")]
+    pub burst: Share,
     /// What a background request is taken to cost before one was seen.
     pub assumed: Nanos,
+}
+
+fn window() -> Nanos {
+    BudgetSetting::default().window
+}
+
+fn burst() -> Share {
+    BudgetSetting::default().burst
+}
+
+impl BucketSetting {
+    /// With the window and the burst of [`BudgetSetting`].
+    pub fn new(budget: Loss, assumed: Nanos) -> Self {
+        Self { budget, window: window(), burst: burst(), assumed }
+    }
+
+    /// What the credits are.
+    pub fn credits(&self) -> BudgetSetting {
+        BudgetSetting { promise: self.budget, window: self.window, burst: self.burst }
+    }
 }
 
 /// The bucket.
 #[derive(Clone, Debug)]
 pub struct Bucket {
-    setting: BucketSetting,
-    /// Delay that may be caused now, in nanoseconds; negative when overdrawn.
-    level: f64,
-    /// When the level was that.
+    budget: Budget,
+    /// Up to when time has earned.
     at: Nanos,
     longest: Nanos,
 }
 
+/// There is but one resource.
+const DEVICE: Account = Account(0);
+
 impl Bucket {
     /// Full.
     pub fn new(setting: BucketSetting) -> Self {
-        Self { setting, level: setting.cap.0 as f64, at: Nanos::ZERO, longest: setting.assumed }
-    }
-
-    fn cap(&self) -> f64 {
-        self.setting.cap.max(self.longest).0 as f64
+        Self { budget: Budget::full(setting.credits()), at: Nanos::ZERO, longest: setting.assumed }
     }
 
     fn fill(&mut self, now: Nanos) {
-        self.level =
-            (self.level + self.setting.budget.fraction() * now.since(self.at).0 as f64).min(self.cap());
+        self.budget.pass(now.since(self.at));
         self.at = now;
     }
 
     /// Foreground has waited for `delay`.
     pub fn pay(&mut self, now: Nanos, delay: Nanos) {
         self.fill(now);
-        self.level -= delay.0 as f64;
+        self.budget.spend(DEVICE, delay);
     }
 
     /// A background request has taken `service`.
@@ -74,15 +88,7 @@ impl Bucket {
     /// From when on a start can be paid for: `now` if it can be already.
     pub fn affordable_from(&mut self, now: Nanos) -> Nanos {
         self.fill(now);
-        let missing = self.longest.0 as f64 - self.level;
-        let budget = self.setting.budget.fraction();
-        if missing <= 0.0 {
-            now
-        } else if budget <= 0.0 {
-            Nanos::MAX
-        } else {
-            now.plus(nanos((missing / budget).ceil())).plus(Nanos(1))
-        }
+        self.budget.affords_after(self.longest).map_or(Nanos::MAX, |wait| now.plus(wait))
     }
 }
 

@@ -8,7 +8,9 @@ use crate::policy::aimd::AimdSetting;
 use crate::policy::bucket::BucketSetting;
 use crate::span::Span;
 use crate::workload::Intensity;
-use lull_core::{ControlSetting, Event as PolicyEvent, Interval, Loss, Share, StartRule, State, Variant};
+use lull_core::{
+    ControlSetting, DepthChoice, Event as PolicyEvent, Interval, Loss, Share, StartRule, State, Variant,
+};
 use proptest::prelude::*;
 
 fn ms(millis: u64) -> Nanos {
@@ -137,7 +139,7 @@ fn policies() -> impl Strategy<Value = Policy> {
                 ..Setting::default()
             }
         });
-    let bucket = BucketSetting { budget: Loss::percent(5), cap: ms(100), assumed: ms(30) };
+    let bucket = BucketSetting { window: ms(10_000), ..BucketSetting::new(Loss::percent(5), ms(30)) };
     prop_oneof![
         setting.clone().prop_map(Policy::Fixed),
         setting.prop_map(move |setting| Policy::Bucket(setting, bucket)),
@@ -172,8 +174,13 @@ proptest! {
 
     /// The bucket's promise, against a foreground that comes the moment background has started.
     #[test]
-    fn a_bucket_bounds_what_spite_can_cost(percent in 1..20_u32, cap in 20..200_u64, patience in 1..2_000_u64) {
-        let bucket = BucketSetting { budget: Loss::percent(percent), cap: ms(cap), assumed: ms(20) };
+    fn a_bucket_bounds_what_spite_can_cost(
+        percent in 1..20_u32, window in 1..20_u64, patience in 1..2_000_u64,
+    ) {
+        let bucket =
+            BucketSetting { window: ms(1_000 * window), ..BucketSetting::new(Loss::percent(percent), ms(20)) };
+        let credits = bucket.credits();
+        let cap = credits.cap().max(ms(20));
         let policy = Policy::Bucket(Setting::default(), bucket);
         let spite = client(Class::Foreground, Workload::Spiteful { patience: ms(patience) });
         let clients = [spite, closed(Class::Background, 0), closed(Class::Background, 0)];
@@ -184,8 +191,54 @@ proptest! {
             let blocked = world.tally(0, Class::Foreground).blocked;
             for (age, earlier) in before.iter().rev().enumerate() {
                 let window = ms(1_000 * (age as u64 + 1) + 20);
-                let promised = ms(cap).plus(Loss::percent(percent).of(window));
+                let promised = cap.plus(credits.rate().of(window));
                 prop_assert!(blocked.since(*earlier) <= promised, "{} in {window}", blocked.since(*earlier));
+            }
+            before.push(blocked);
+        }
+        prop_assert!(world.tally(0, Class::Background).completed > 0, "something runs");
+    }
+}
+
+/// Foregrounds that do not wait for their requests, that change, and that are up to no good.
+fn awkward() -> impl Strategy<Value = Workload> {
+    let span = || (5..400_u64).prop_map(|mean| Span::Exponential(ms(mean)));
+    prop_oneof![
+        (26..400_u64).prop_map(|every| Workload::Poisson { every: ms(every) }),
+        (1..2_000_u64).prop_map(|patience| Workload::Spiteful { patience: ms(patience) }),
+        (span(), span()).prop_map(|(on, off)| Workload::Bursty { on, off, think: Span::Fixed(ms(1)) }),
+        (span(), span(), 1..50_u64).prop_map(|(before, after, at)| Workload::Changing {
+            before,
+            after,
+            at: ms(1_000 * at),
+        }),
+        (1..50_u64, 11..30_u32).prop_map(|(least, tail)| Workload::Closed {
+            think: Span::Pareto { least: ms(least), tail: f64::from(tail) / 10.0 },
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Control's promise, in each window and from the first moment on, beside what may come at once: a tenth of what
+    /// a minute may lose. It looks every 25 ms, and what has begun by then is served: 100 ms in all.
+    #[test]
+    fn control_keeps_its_budget_whatever_the_foreground_does(workload in awkward(), percent in 2..10_u32) {
+        let budget = Loss::percent(percent);
+        let aim = ControlSetting { budget, depth: DepthChoice::Fixed(1), ..ControlSetting::default() };
+        let clients =
+            [client(Class::Foreground, workload), closed(Class::Background, 0), closed(Class::Background, 0)];
+        let mut world = world(server(20, 20), &Policy::Auto(aim), &clients);
+        let at_once = budget.of(ms(6_000)).plus(ms(100));
+        let mut before: Vec<Nanos> = Vec::new();
+        for second in 0..120_u64 {
+            world.run_until(ms(1_000 * (second + 1)));
+            let blocked = world.tally(0, Class::Foreground).blocked;
+            for (age, earlier) in before.iter().rev().enumerate() {
+                let window = ms(1_000 * (age as u64 + 1));
+                let lost = blocked.since(*earlier);
+                prop_assert!(lost <= at_once.plus(budget.of(window)), "{lost} in {window}");
             }
             before.push(blocked);
         }

@@ -247,6 +247,7 @@ impl Disk {
         Telemetry {
             quiet: report.quiet,
             loaded: report.loaded,
+            heads: report.heads,
             gaps: report.gaps,
             service: report.service,
             foreground_last_end: view.foreground.last_end,

@@ -1,0 +1,60 @@
+use super::*;
+use proptest::prelude::*;
+
+const MS: f64 = 1e6;
+
+fn ms(n: u64) -> Nanos {
+    Nanos::from_millis(n)
+}
+
+#[test]
+fn an_empty_purse_waits_until_the_next_request_is_earned() {
+    // Cap 300 ms, rate 4.5%.
+    let mut purse = Purse::new(Loss::percent(5));
+    assert_eq!(purse.wait(ms(20)), Nanos::ZERO);
+    purse.book(ms(100), 300.0 * MS);
+    let wait = purse.wait(ms(20));
+    assert!(wait.0.abs_diff(ms(444).0) < ms(1).0, "20 ms at 4.5%: {wait}");
+    purse.book(ms(445), 0.0);
+    assert_eq!(purse.wait(ms(20)), Nanos::ZERO);
+    purse.book(Nanos::ZERO, 3_000.0 * MS);
+    assert_eq!(purse.wait(ms(20)), LONGEST);
+}
+
+#[test]
+fn luck_makes_up_for_later_loss_but_not_for_much() {
+    let mut purse = Purse::new(Loss::percent(5));
+    purse.book(Nanos::ZERO, -1_000.0 * MS);
+    purse.book(Nanos::ZERO, 75.0 * MS);
+    assert_eq!(purse.wait(ms(300)), Nanos::ZERO, "a quarter of the cap was gained");
+    purse.book(Nanos::ZERO, 10.0 * MS);
+    assert!(purse.wait(ms(300)) > Nanos::ZERO);
+}
+
+#[test]
+fn a_promise_of_nothing_always_waits() {
+    assert_eq!(Purse::new(Loss::ZERO).wait(ms(1)), LONGEST);
+}
+
+proptest! {
+    /// A foreground that returns just when background may start again, whatever that costs up to `cost`.
+    #[test]
+    fn who_waits_as_told_keeps_the_promise(
+        percent in 1..20_u32,
+        cost in 1..40_u64,
+        losses in proptest::collection::vec(0.0..1.0_f64, 200..600),
+    ) {
+        let mut purse = Purse::new(Loss::percent(percent));
+        let (mut time, mut lost) = (0.0, 0.0);
+        for part in losses {
+            let wait = purse.wait(ms(cost));
+            let loss = part * ms(cost).0 as f64;
+            purse.book(wait, loss);
+            time += wait.0 as f64;
+            lost += loss;
+        }
+        let promise = f64::from(percent) / 100.0;
+        let cap = promise * 6e9;
+        prop_assert!(lost <= cap.max(ms(cost).0 as f64) + 0.9 * promise * time + 1e3, "{lost} in {time}");
+    }
+}

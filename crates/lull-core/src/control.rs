@@ -182,6 +182,9 @@ impl Control {
 
     /// What the sensor has counted by `now`; returns what to do until the next call, 20 to 100 ms later.
     pub fn update(&mut self, now: Nanos, telemetry: &Telemetry) -> Setting {
+        if self.is_at_rest(now, telemetry) {
+            return self.in_force();
+        }
         let booked = self.account(now, telemetry);
         let mut counts = self.window.view();
         let cost = self.cost(&counts, telemetry);
@@ -213,6 +216,19 @@ impl Control {
             IntervalChoice::Fixed(_) => Nanos::ZERO,
         };
         self.in_force()
+    }
+
+    /// Whether the foreground had gone before the last call and has not come back: what background does meanwhile tells
+    /// nothing, and what was decided stays right.
+    fn is_at_rest(&mut self, now: Nanos, telemetry: &Telemetry) -> bool {
+        let rests = self.last.as_ref().is_some_and(|(then, last)| {
+            telemetry.foreground_started == last.foreground_started
+                && then.since(telemetry.foreground_last_end) >= self.gone_after
+        });
+        if rests {
+            self.last = Some((now, telemetry.clone()));
+        }
+        rests
     }
 
     /// What to do now: while a test withholds background, the interval does not end; for want of budget it is longer.
@@ -326,8 +342,8 @@ impl Control {
         let met = loaded.count as f64;
         let seen = match counts.heads.quiet.mean() {
             Some(free) if counts.heads.quiet.count >= FEW => loaded.sum_ns as f64 - met * free,
-            // It may have come at the worst moment: all of a background request.
-            _ => met * cost.period,
+            // Never measured: it may have come at the worst moment, when a background request had just begun.
+            _ => met * self.known_delay.unwrap_or(cost.period),
         };
         let unseen = *background as f64 * cost.period * self.correction.part();
         self.purse.book(*span, seen + unseen);

@@ -142,7 +142,14 @@ impl<'a> Forecast<'a> {
         1.0 - below - part * (share - below)
     }
 
-    fn offer(&self, rounds: u32) -> Offer {
+    /// Starts per gap and place with so many rounds; more rounds never mean fewer.
+    fn starts(&self, rounds: u32) -> f64 {
+        let until = self.until.0 as f64;
+        self.per_gap(|gap| self.rounds_in(gap).min(rounds.into()) + self.rounds_in(gap - until))
+    }
+
+    /// More rounds never cost less.
+    fn offer(&self, rounds: u32, starts: f64) -> Offer {
         let before_last = f64::from(rounds.saturating_sub(1)) * self.period;
         let until = self.until.0 as f64;
         let met =
@@ -151,7 +158,6 @@ impl<'a> Forecast<'a> {
                     if gap >= until { 1.0 } else { self.longer(gap - before_last - LATENESS.0 as f64) }
                 },
             );
-        let starts = self.per_gap(|gap| self.rounds_in(gap).min(rounds.into()) + self.rounds_in(gap - until));
         let from = before_last + (self.period + LATENESS.0 as f64) / 2.0;
         let met = met * self.count / self.cost.requests.max(1.0) * self.cost.exposure;
         Offer {
@@ -164,11 +170,10 @@ impl<'a> Forecast<'a> {
     }
 
     /// One round, two, and so on until the usual gap is full; in larger steps where one makes little difference.
-    fn offers(&self) -> impl Iterator<Item = Offer> {
+    fn rounds(&self) -> impl Iterator<Item = u32> {
         let most = f64::from(ROUNDS_MOST).min(self.rounds_in(self.until.0 as f64));
         std::iter::successors(Some(1_u32), |rounds| Some(rounds + 1 + rounds / 16))
             .take_while(move |rounds| f64::from(*rounds) <= most)
-            .map(|rounds| self.offer(rounds))
     }
 }
 
@@ -253,11 +258,19 @@ impl Rounds {
         let needed = if rival.loss > free { CHEAPER } else { CLEARLY } * rival.starts;
         let stays = if self.rounds > 0 { STAYS } else { 1.0 };
         let mut best: Option<(f64, Offer)> = None;
-        for offer in forecast.offers() {
-            let present = offer.rounds == self.rounds;
+        for rounds in forecast.rounds() {
+            let starts = forecast.starts(rounds);
+            if starts < needed * stays {
+                continue;
+            }
+            let offer = forecast.offer(rounds, starts);
+            let present = rounds == self.rounds;
             let proved = present && least_loss.is_some_and(|loss| loss <= free);
             let affordable = proved || offer.loss <= free * TRIAL;
-            if !affordable || self.ceiling.bars(now, offer.rounds) || offer.starts < needed * stays {
+            if !affordable && rounds > self.rounds {
+                break;
+            }
+            if !affordable || self.ceiling.bars(now, rounds) {
                 continue;
             }
             let met = measured.met_share().filter(|_| present).unwrap_or(offer.met);

@@ -13,8 +13,9 @@ use crate::device::Request;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sensor {
     pub(crate) view: Observation,
-    pub(crate) telemetry: Telemetry,
-    /// Whether anybody looks at the histograms: ten kilobytes per station are better left alone otherwise.
+    /// Apart: ten kilobytes of histograms would scatter what each event touches over many pages.
+    pub(crate) telemetry: Box<Telemetry>,
+    /// Whether anybody looks at the histograms: they are better left alone otherwise.
     pub(crate) is_read: bool,
 }
 

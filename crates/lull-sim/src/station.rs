@@ -42,8 +42,8 @@ pub struct Tally {
     pub dropped: u64,
     /// Time that the device worked for them; of a device with several places the sum over these.
     pub busy: Nanos,
-    /// From arrival to the end.
-    pub latency: Histogram,
+    /// From arrival to the end. Apart, so that stations lie close together.
+    pub latency: Box<Histogram>,
     /// Foreground only: time for which the device served background while foreground waited.
     pub blocked: Nanos,
     /// Longest of these.
@@ -59,7 +59,7 @@ impl Tally {
             bytes: self.bytes - earlier.bytes,
             dropped: self.dropped - earlier.dropped,
             busy: self.busy.since(earlier.busy),
-            latency: self.latency.since(&earlier.latency),
+            latency: Box::new(self.latency.since(&earlier.latency)),
             blocked: self.blocked.since(earlier.blocked),
             longest_blocked: self.longest_blocked,
         }

@@ -2,10 +2,6 @@
 //!
 //! A binary heap; events of one instant come out in the order in which they were put in, so that a run is the same
 //! every time. Its size is the number of things under way (clients, services, timers), not the length of the run.
-//!
-//! What happens now nearly always leads to one thing later. So an event that was handed out keeps its place at the top
-//! until the next is put in or asked for: put in its place, a new one is sorted in once, instead of once for the old one's
-//! going and once for its own coming.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -17,8 +13,6 @@ use lull_core::Nanos;
 pub struct Agenda<E> {
     heap: BinaryHeap<Entry<E>>,
     serial: u64,
-    /// The event at the top has happened.
-    stale: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -51,42 +45,33 @@ impl<E> Ord for Entry<E> {
 
 impl<E> Default for Agenda<E> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), serial: 0, stale: false }
+        Self { heap: BinaryHeap::new(), serial: 0 }
     }
 }
 
-impl<E: Copy> Agenda<E> {
+impl<E> Agenda<E> {
     /// `event` will happen at `at`.
     pub fn add(&mut self, at: Nanos, event: E) {
         self.serial += 1;
-        let entry = Entry { at, serial: self.serial, event };
-        if std::mem::take(&mut self.stale)
-            && let Some(mut top) = self.heap.peek_mut()
-        {
-            *top = entry;
-            return;
-        }
-        self.heap.push(entry);
+        self.heap.push(Entry { at, serial: self.serial, event });
     }
 
     /// The next event before `end`, taken out.
     pub fn next_before(&mut self, end: Nanos) -> Option<(Nanos, E)> {
-        if std::mem::take(&mut self.stale) {
-            self.heap.pop();
+        if self.heap.peek()?.at >= end {
+            return None;
         }
-        let Entry { at, event, .. } = self.heap.peek().filter(|entry| entry.at < end)?;
-        self.stale = true;
-        Some((*at, *event))
+        self.heap.pop().map(|entry| (entry.at, entry.event))
     }
 
     /// How many events are yet to come.
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.stale)
+        self.heap.len()
     }
 
     /// Whether nothing is going to happen.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.heap.is_empty()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Observers of foreground and background in the kernel.
 //!
-//! Small BPF programs (BTF-typed, so no kprobes and no kernel headers are needed) on the block and scheduler tracepoints
+//! Small BPF programs (BTF-typed, so no kprobes and no kernel headers are needed) on the block, scheduler and page-cache tracepoints
 //! keep records in memory-mapped arrays: per disk and for the CPUs, what is in service per class, when the foreground last
 //! began and ended, and histograms of what the foreground feels, split by whether background was there. Reading a record
 //! costs no system call, so a gate can decide in well under a microsecond.
@@ -11,15 +11,18 @@
 //! | `bpf/lull_policy.h` | the pure functions that kernel and user space have in common |
 //! | `bpf/lull_task.h` | the class of a task |
 //! | `bpf/lull_alarm.h` | waking user space once the foreground has stayed away |
-//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c` | the programs |
+//! | `bpf/lull_pages.h` | what is shared about the page cache |
+//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c` | the programs |
 //! | [`record`] | the records in Rust |
 //! | [`load`] | loading programs, waking |
 //! | [`sensor`] | disks |
 //! | [`recorder`] | disks, request by request |
 //! | [`cpu`] | the CPUs |
+//! | [`pages`] | the page cache |
 
 pub mod cpu;
 pub mod load;
+pub mod pages;
 pub mod record;
 pub mod recorder;
 pub mod sensor;
@@ -27,4 +30,5 @@ pub mod sensor;
 pub use cpu::{Bursts, CpuClass, CpuReport, CpuSensor, CpuSettings, CpuSlot, CpuTotals, Cpus};
 pub use load::{Observers, Protect, SensorError};
 pub use recorder::{Recorded, Recorder};
+pub use pages::{Chunk, PageCounts, PageSensor, PageSettings, Touched};
 pub use sensor::{BlockSensor, Device, DeviceReport};

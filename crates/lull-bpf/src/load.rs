@@ -32,6 +32,8 @@ pub enum Observers {
     Block,
     /// Of the CPUs.
     Cpu,
+    /// Of the page cache.
+    Pages,
 }
 
 impl Observers {
@@ -39,6 +41,7 @@ impl Observers {
         match self {
             Self::Block => "lull falls back to /proc/diskstats",
             Self::Cpu => "lull leaves the CPUs to the kernel's own classes",
+            Self::Pages => "what the job reads stays in the page cache",
         }
     }
 }
@@ -48,6 +51,7 @@ impl std::fmt::Display for Observers {
         f.pad(match self {
             Self::Block => "BPF block observers",
             Self::Cpu => "BPF CPU observers",
+            Self::Pages => "BPF page-cache observers",
         })
     }
 }

@@ -18,6 +18,9 @@
 //! | [`control`] | interval and bound found automatically, from what background costs |
 //! | [`ahead`] | reading ahead for the job in pieces that fit the gaps |
 //! | [`hold`] | when to freeze the whole job, for what the request gate cannot see |
+//! | [`pages`] | sets of pages within a chunk of a file |
+//! | [`keep`] | which pages that the job brought in stay in the page cache for now |
+//! | [`clean`] | which of the job's dirty pages are written next |
 //! | [`budget`] | the loss that was promised, as credits in a leaky bucket |
 //! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
 //! | [`trial`] | measured harm: randomised short holds, a confidence interval, a verdict |
@@ -25,12 +28,15 @@
 
 pub mod ahead;
 pub mod budget;
+pub mod clean;
 pub mod control;
 pub mod derive;
 pub mod histogram;
 pub mod hold;
+pub mod keep;
 pub mod lend;
 pub mod machine;
+pub mod pages;
 mod random;
 pub mod resource;
 pub mod setting;
@@ -41,6 +47,7 @@ pub mod view;
 
 pub use ahead::{Ahead, Piece};
 pub use budget::{Account, Budget, BudgetSetting, Kept};
+pub use clean::Cleaner;
 pub use control::{
     Control, ControlSetting, DepthChoice, Estimate, Heads, IntervalChoice, Latency, ParseDepthError,
     ParseIntervalError, Telemetry, Total,
@@ -48,6 +55,7 @@ pub use control::{
 pub use derive::derive_state;
 pub use histogram::Histogram;
 pub use hold::{Hold, HoldAction, HoldSetting, HoldState};
+pub use keep::Keep;
 pub use lend::{
     Choices, CpuChoices, DiskChoices, HoldRule, Ladder, LendReading, LendSetting, LendStatus, Lender,
     Lending, Rung,
@@ -55,6 +63,7 @@ pub use lend::{
 pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
 };
+pub use pages::PageSet;
 pub use resource::{Input, Resource, Ticket, Wake};
 pub use setting::{Closing, Foreground, Opening, Setting};
 pub use share::{Loss, Share};

@@ -5,11 +5,17 @@
 //! | [`target`] | which file, and so which disk, a trapped call is about |
 //! | [`cached`] | whether a trapped read would be served from the page cache |
 //! | [`ahead`] | the job's open files, as far as reading ahead goes |
+//! | [`inode`] | opening files by device and inode number |
+//! | [`evict`] | taking pages out of the page cache |
+//! | [`writeback`] | having dirty pages written |
 //! | [`lend`] | how many and which CPUs the job may use |
 //! | [`stop`] | holding a job that has no control group, by signals |
 
 pub mod ahead;
 pub mod cached;
+pub mod evict;
+pub mod inode;
 pub mod lend;
 pub mod stop;
 pub mod target;
+pub mod writeback;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use lull_bench::units::Bytes;
 use lull_core::{DepthChoice, IntervalChoice, Loss, Share, StartRule, Variant};
 use lull_linux::seccomp::Scope;
 
@@ -96,11 +97,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PERCENT")]
     pub(crate) max_slowdown: Option<Loss>,
 
-    /// What is lent in the gaps only: the disks, the CPUs (default: both). The job's idle marks stay in any case.
+    /// What is lent in the gaps only: the disks, the CPUs, and the page cache with what waits there to be written (default: all).
     ///
+    /// The job's idle marks stay in any case.
     /// With `cpu` the job is held beside a computing foreground where that is found to be harmed. It costs the job the
     /// moments of testing; without another program at work it costs nothing.
-    #[arg(long, value_name = "disk,cpu", value_enum, value_delimiter = ',')]
+    #[arg(long, value_name = "disk,cpu,memory", value_enum, value_delimiter = ',')]
     pub(crate) resources: Vec<ResourceChoice>,
 
     /// Your own measure of the foreground: a command that prints a number each second, or `http://… METRIC`.
@@ -113,6 +115,13 @@ pub(crate) struct RunArgs {
     /// The job's least share of time on the CPUs, whatever that costs the foreground (default 2%).
     #[arg(long, value_name = "PERCENT")]
     pub(crate) cpu_floor: Option<Share>,
+
+    /// How much of what the job reads may stay in the page cache while it runs (default 64MiB).
+    ///
+    /// What the job brings in beyond this is taken out again, all of it when the job ends; what was there before stays. A
+    /// job that reads the same data again and again is faster with more.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) cache_keep: Option<Bytes>,
 
     /// Count only this as foreground: a process id, a systemd unit, or a v2 control group. Repeatable.
     ///
@@ -183,6 +192,7 @@ impl RunArgs {
             resources: self.resources.clone(),
             slo: self.slo.clone(),
             cpu_floor: self.cpu_floor,
+            cache_keep: self.cache_keep,
             gate: self.gate,
             longest_hold: self.longest_hold,
             io_uring: self.io_uring.then_some(true),

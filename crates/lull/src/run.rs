@@ -10,6 +10,7 @@
 //! | [`slo`] | the user's own measure of the foreground |
 //! | [`sensors`], [`cpu_start`], [`family`] | choosing and starting sensors |
 //! | [`reader`] | reading ahead for the job in the gaps |
+//! | [`memory`] | the job leaves the page cache as it was |
 //! | [`freezer`], [`signals`] | the hold gate; signals that end a wait |
 //! | [`guardian`] | what happens when the supervisor is dead |
 //! | [`messages`], [`status`], [`summary`] | what is told to whom |
@@ -23,6 +24,7 @@ mod freezer;
 mod front;
 mod guardian;
 mod helper;
+mod memory;
 mod messages;
 mod protect;
 mod reader;

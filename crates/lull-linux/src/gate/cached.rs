@@ -33,18 +33,41 @@ struct Stat {
     recently_evicted: u64,
 }
 
-/// Pages of `length` bytes from `offset` that are resident, of how many.
+/// Pages of a range in the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Resident.
+    pub cached: u64,
+    /// … of which to be written.
+    pub dirty: u64,
+    /// … of which being written.
+    pub writeback: u64,
+}
+
+/// What the cache holds of `length` bytes from `offset`, in pages of the kernel.
 ///
 /// # Errors
 /// ENOSYS before Linux 6.5; EPERM without write access to the file and without owning it.
-pub fn resident_pages(fd: &impl AsRawFd, offset: u64, length: u64) -> io::Result<(u64, u64)> {
-    let first = offset / PAGE_BYTES;
-    let end = offset.saturating_add(length).div_ceil(PAGE_BYTES);
-    let range = Range { offset: first * PAGE_BYTES, length: (end - first) * PAGE_BYTES };
+pub fn cache_counts(fd: &impl AsRawFd, offset: u64, length: u64) -> io::Result<CacheCounts> {
+    let range = Range { offset, length };
     let mut stat = Stat::default();
     // SAFETY: both records live through the call and have the kernel's layout.
     let outcome = unsafe { libc::syscall(SYS_CACHESTAT, fd.as_raw_fd(), &raw const range, &raw mut stat, 0) };
-    if outcome == 0 { Ok((stat.cached, end - first)) } else { Err(io::Error::last_os_error()) }
+    if outcome != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(CacheCounts { cached: stat.cached, dirty: stat.dirty, writeback: stat.writeback })
+}
+
+/// Pages of `length` bytes from `offset` that are resident, of how many.
+///
+/// # Errors
+/// As [`cache_counts`].
+pub fn resident_pages(fd: &impl AsRawFd, offset: u64, length: u64) -> io::Result<(u64, u64)> {
+    let first = offset / PAGE_BYTES;
+    let end = offset.saturating_add(length).div_ceil(PAGE_BYTES);
+    let counts = cache_counts(fd, first * PAGE_BYTES, (end - first) * PAGE_BYTES)?;
+    Ok((counts.cached, end - first))
 }
 
 /// A duplicate of another thread's descriptor.

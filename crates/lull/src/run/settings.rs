@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
+use lull_bench::units::Bytes;
 use lull_core::{
     ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, Share, StartRule, Variant,
 };
@@ -11,6 +12,7 @@ use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
 use super::cpu::CpuAim;
+use super::memory::{CACHE_KEEP_BYTES, MemoryAim};
 use super::protect;
 use super::slo::SloChoice;
 
@@ -44,6 +46,8 @@ pub(crate) enum ResourceChoice {
     Disk,
     /// The CPUs.
     Cpu,
+    /// The page cache.
+    Memory,
 }
 
 /// When the status line is drawn.
@@ -66,6 +70,8 @@ pub(crate) struct RunSettings {
     /// What is promised about the CPUs; `None`: the kernel's priorities alone.
     pub(crate) cpu: Option<CpuAim>,
     pub(crate) slo: Option<SloChoice>,
+    /// `None`: what the job reads stays in the page cache.
+    pub(crate) memory: Option<MemoryAim>,
     /// `None`: the hold gate is off.
     pub(crate) hold: Option<HoldSetting>,
     pub(crate) scope: Scope,
@@ -97,6 +103,7 @@ struct RunSection {
     resources: Vec<ResourceChoice>,
     slo: Option<String>,
     cpu_floor: Option<String>,
+    cache_keep: Option<String>,
     gate: Option<String>,
     longest_hold: Option<String>,
     io_uring: Option<bool>,
@@ -117,6 +124,7 @@ pub(crate) struct Given {
     pub(crate) resources: Vec<ResourceChoice>,
     pub(crate) slo: Option<SloChoice>,
     pub(crate) cpu_floor: Option<Share>,
+    pub(crate) cache_keep: Option<Bytes>,
     pub(crate) gate: Option<Scope>,
     pub(crate) longest_hold: Option<LongestHold>,
     pub(crate) io_uring: Option<bool>,
@@ -199,6 +207,7 @@ fn parse(text: &str) -> anyhow::Result<Given> {
         resources: run.resources,
         slo: value("slo", run.slo)?,
         cpu_floor: value("cpu-floor", run.cpu_floor)?,
+        cache_keep: value("cache-keep", run.cache_keep)?,
         gate: value("gate", run.gate)?,
         longest_hold: value("longest-hold", run.longest_hold)?,
         io_uring: run.io_uring,
@@ -259,6 +268,9 @@ impl Given {
         let floor = self.cpu_floor.or(file.cpu_floor).unwrap_or(CPU_FLOOR);
         let cpu =
             longest.filter(|_| lends(ResourceChoice::Cpu)).map(|longest| CpuAim { promise, floor, longest });
+        let memory = lends(ResourceChoice::Memory).then(|| MemoryAim {
+            cache_keep_bytes: self.cache_keep.or(file.cache_keep).map_or(CACHE_KEEP_BYTES, |keep| keep.0),
+        });
         let disks = if self.disks.is_empty() { file.disks } else { self.disks };
         if let Some(unknown) = disks.iter().find(|disk| !Path::new("/sys/block").join(disk).exists()) {
             bail!("--disk {unknown}: no such disk in /sys/block; `lull doctor` lists the disks");
@@ -269,6 +281,7 @@ impl Given {
             watches_disks: lends(ResourceChoice::Disk),
             cpu,
             slo,
+            memory,
             hold,
             scope: self.gate.or(file.gate).unwrap_or_default(),
             io_uring: self.io_uring.or(file.io_uring).unwrap_or(false),

@@ -6,6 +6,7 @@ use lull_core::{Nanos, Slowdown};
 use serde::{Deserialize, Serialize};
 
 use super::cpu::CpuSummary;
+use super::memory::MemorySummary;
 
 /// How much slower the foreground was with background than without, as tested by withholding it now and then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,6 +98,9 @@ pub(crate) struct Summary {
     /// The CPUs, where they were watched.
     #[serde(default)]
     pub(crate) cpu: Option<CpuSummary>,
+    /// The page cache, where it was watched.
+    #[serde(default)]
+    pub(crate) memory: Option<MemorySummary>,
 }
 
 /// Bytes with a binary unit.
@@ -184,6 +188,9 @@ impl Summary {
         }
         if let Some(cpu) = &self.cpu {
             text += &cpu.text();
+        }
+        if let Some(memory) = self.memory.filter(|memory| memory.filled_bytes + memory.dirtied_bytes > 0) {
+            text += &memory.text();
         }
         let _ = writeln!(
             text,

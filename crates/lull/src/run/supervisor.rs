@@ -27,6 +27,7 @@ use super::cpu_start::CpuStart;
 use super::engine::{Engine, Next, Verdict};
 use super::family::Family;
 use super::freezer::Freezer;
+use super::memory::Memory;
 use super::messages::{FromSupervisor, Status, ToSupervisor};
 use super::sensors::{self, Sensors};
 use super::settings::RunSettings;
@@ -62,8 +63,14 @@ pub(crate) struct Supervisor {
 /// An event counter of the kernel that ends the loop thread's sleep.
 pub(crate) struct Nudge(std::os::fd::OwnedFd);
 
+impl AsRawFd for Nudge {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
 impl Nudge {
-    fn new() -> nix::Result<Self> {
+    pub(crate) fn new() -> nix::Result<Self> {
         use nix::sys::eventfd::{EfdFlags, EventFd};
         Ok(Self(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?.into()))
     }
@@ -73,7 +80,7 @@ impl Nudge {
         let _ = nix::unistd::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    fn take(&self) {
+    pub(crate) fn take(&self) {
         let _ = nix::unistd::read(&self.0, &mut [0; 8]);
     }
 }
@@ -210,6 +217,11 @@ impl Supervisor {
         let group = self.group.take();
         let family = Family::of_supervisor(group.as_ref());
         let mut freezer = Freezer::new(group, family.clone(), Arc::clone(&self.shared));
+        // The job may read before the listener stands: as early as can be.
+        let memory = self
+            .settings
+            .memory
+            .and_then(|aim| Memory::start(aim, &family).map_err(|why| self.notes.push(why.to_owned())).ok());
         let Some(listener) = self.wait_for_listener() else { return };
         // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
         self.tell(&FromSupervisor::Serving);
@@ -273,7 +285,11 @@ impl Supervisor {
             if sleep.is_ready(FRONT) {
                 let front_gone = self.hear(|supervisor| {
                     job_ended = true;
-                    let summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
+                    memory.iter().for_each(Memory::settle);
+                    let mut summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
+                    summary.memory = memory.as_ref().map(Memory::summary);
+                    let failure = memory.as_ref().and_then(Memory::failure);
+                    summary.notes.extend(failure.map(|error| error.to_string()));
                     supervisor.tell(&FromSupervisor::Summary(Box::new(summary)));
                 });
                 if front_gone {
@@ -356,6 +372,7 @@ impl Supervisor {
             notes: self.notes.clone(),
             disks: engine.disks.iter().map(disk_summary).collect(),
             cpu: engine.cpu.as_ref().map(|cpu| cpu.summary(now)),
+            memory: None,
         }
     }
 }

@@ -1,0 +1,131 @@
+//! Which of the job's dirty pages are written next.
+//!
+//! Problem: dirty pages are written by the kernel, in its own time and in bursts, with no class that would tell them from
+//! the foreground's requests; and a page that waits to be written cannot be taken from the job when the foreground needs
+//! the memory. The Linger paper (section 6) would have guest pages cleaned ahead of need, when that does no harm.
+//!
+//! Approach: lull has them written, piece by piece, each piece a background request that waits for its turn. A page is
+//! left alone for [`REST`], since files that live shortly need never be written; but once more than a quarter of the bound
+//! is dirty, the oldest is written at once.
+//!
+//! ```text
+//!            dirtied            next()             written()
+//!   clean ─────────────▶ dirty ─────────▶ writing ──────────▶ clean: tell Keep
+//!                         ▲                  │
+//!                         └──── dirtied ─────┘
+//! ```
+//!
+//! Units: pages. Edge cases: pages that others wrote or truncated meanwhile still count as dirty until their turn comes, and
+//! are then found clean; a page that becomes dirty while it is written is dirty once more.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+
+use crate::pages::{PageSet, Run};
+use crate::time::Nanos;
+
+/// How long a dirty page is left alone while there are few.
+pub const REST: Nanos = Nanos::from_secs(1);
+/// Of the bound, one part in this many may rest.
+const RESTING_SHARE: u64 = 4;
+
+/// Pages of one chunk to be written together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Portion<K> {
+    /// Which chunk.
+    pub chunk: K,
+    /// Which of its pages.
+    pub run: Run,
+}
+
+/// The dirty pages of one job; `K` names a chunk.
+#[derive(Clone, Debug)]
+pub struct Cleaner<K> {
+    bound: u64,
+    dirty: HashMap<K, PageSet>,
+    /// When each chunk became dirty, oldest first.
+    order: VecDeque<(Nanos, K)>,
+    dirty_pages: u64,
+    writing_pages: u64,
+    hurries: bool,
+}
+
+impl<K: Copy + Eq + Hash> Cleaner<K> {
+    /// At most about `bound` dirty pages.
+    pub fn new(bound: u64) -> Self {
+        Self {
+            bound,
+            dirty: HashMap::new(),
+            order: VecDeque::new(),
+            dirty_pages: 0,
+            writing_pages: 0,
+            hurries: false,
+        }
+    }
+
+    /// Pages that are dirty or being written, as far as is known.
+    pub fn pages(&self) -> u64 {
+        self.dirty_pages + self.writing_pages
+    }
+
+    /// Whether more is dirty than may be.
+    pub fn is_over(&self) -> bool {
+        self.pages() > self.bound
+    }
+
+    /// No page rests any more: the job is over, or the foreground needs the memory.
+    pub fn hurry(&mut self) {
+        self.hurries = true;
+    }
+
+    /// The job made `pages` of `chunk` dirty.
+    pub fn dirtied(&mut self, now: Nanos, chunk: K, pages: &PageSet) {
+        if pages.is_empty() {
+            return;
+        }
+        let known = self.dirty.entry(chunk).or_default();
+        if known.is_empty() {
+            self.order.push_back((now, chunk));
+        }
+        self.dirty_pages += pages.without(known).count();
+        *known = known.or(pages);
+    }
+
+    /// Pages of `chunk` that wait to be written.
+    pub fn waiting(&self, chunk: K) -> PageSet {
+        self.dirty.get(&chunk).copied().unwrap_or_default()
+    }
+
+    /// The next pages to write, `most` of them at most; they count as being written from then on.
+    pub fn next(&mut self, now: Nanos, most: u64) -> Option<Portion<K>> {
+        let (since, chunk) = self.order.front().copied()?;
+        let rests = now.since(since) < REST && self.pages() <= self.bound / RESTING_SHARE;
+        if rests && !self.hurries {
+            return None;
+        }
+        let pages = self.dirty.get_mut(&chunk)?;
+        let first = *pages.runs().first()?;
+        let run = Run { pages: first.pages.min(most.max(1)), ..first };
+        *pages = pages.without(&PageSet::of(run.first..run.first + run.pages));
+        if pages.is_empty() {
+            self.dirty.remove(&chunk);
+            self.order.pop_front();
+        }
+        self.dirty_pages -= run.pages;
+        self.writing_pages += run.pages;
+        Some(Portion { chunk, run })
+    }
+
+    /// A portion is written, or need not be.
+    pub fn written(&mut self, portion: &Portion<K>) {
+        self.writing_pages = self.writing_pages.saturating_sub(portion.run.pages);
+    }
+
+    /// When the next portion is due; `None` if there is none.
+    pub fn next_look(&self) -> Option<Nanos> {
+        self.order.front().map(|(since, _)| since.plus(REST))
+    }
+}
+
+#[cfg(test)]
+mod tests;

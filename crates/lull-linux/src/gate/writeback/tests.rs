@@ -1,0 +1,28 @@
+//! What is dirty is clean some time after its writing was started.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use lull_core::pages::Run;
+
+use super::{page_bytes, pending, start};
+
+#[test]
+fn dirty_pages_become_clean() {
+    let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let run = Run { first: 0, pages: 4 };
+    file.write_all(&vec![7; usize::try_from(4 * page_bytes()).unwrap()]).unwrap();
+    if pending(&file, 0, run).is_err() {
+        eprintln!("SKIPPED: this kernel has no cachestat");
+        return;
+    }
+    start(&file, 0, run).unwrap();
+    let began = Instant::now();
+    let is_clean = || pending(&file, 0, run).is_ok_and(|counts| counts.dirty + counts.writeback == 0);
+    while !is_clean() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", pending(&file, 0, run));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

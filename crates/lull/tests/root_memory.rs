@@ -1,0 +1,145 @@
+//! The page cache after a job: as it was before.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use common::{
+    assert_nothing_left, clean_text, finish, helper, job_of, lull_run, needs_root, new_marker, output, send,
+    spawn_marked, wait_until,
+};
+use lull_core::pages::Run;
+use lull_linux::gate::cached::cache_counts;
+use lull_linux::gate::evict::{evict, page_bytes};
+use serde_json::Value;
+
+const MIB: u64 = 1 << 20;
+/// The observer is loaded beside the job: a job that waits first is watched from its first read on.
+const WATCHED: &str = "sleep 2; ";
+
+/// A directory of its own on a real disk; `None`, told aloud, where nothing can be observed.
+fn place() -> Option<tempfile::TempDir> {
+    if !needs_root() {
+        return None;
+    }
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = new_file(dir.path(), "probe", page_bytes());
+    if cache_counts(&file, 0, page_bytes()).is_err() {
+        eprintln!("SKIPPED: this kernel has no cachestat");
+        return None;
+    }
+    Some(dir)
+}
+
+/// A file that is on the disk and not in the cache.
+fn new_file(dir: &Path, name: &str, bytes: u64) -> File {
+    let path = dir.join(name);
+    std::fs::write(&path, vec![7; usize::try_from(bytes).unwrap()]).unwrap();
+    let file = File::open(path).unwrap();
+    file.sync_all().unwrap();
+    let pages = bytes.div_ceil(page_bytes());
+    assert_eq!(evict(&file, 0, Run { first: 0, pages }).unwrap().left, 0);
+    file
+}
+
+fn cached(file: &File) -> u64 {
+    cache_counts(file, 0, file.metadata().unwrap().len()).unwrap().cached
+}
+
+/// The summary's part about memory; `None` and a word if the observer cannot be used here.
+fn memory_of(options: &[&str], script: &str) -> Option<Value> {
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = file.path().to_str().unwrap();
+    let options: Vec<&str> = options.iter().copied().chain(["--json", "--summary", path]).collect();
+    clean_text(&output(&mut lull_run(&options, &["sh", "-c", script])));
+    let summary: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let memory = summary["memory"].clone();
+    if memory["filled_bytes"].as_u64().is_none_or(|bytes| bytes == 0) {
+        assert!(
+            summary["notes"].to_string().contains("page cache")
+                || !Path::new("/sys/kernel/btf/vmlinux").exists(),
+            "{summary}"
+        );
+        eprintln!("SKIPPED: {}", summary["notes"]);
+        return None;
+    }
+    Some(memory)
+}
+
+#[test]
+fn root_what_a_job_read_goes_and_what_was_there_before_stays() {
+    let Some(dir) = place() else { return };
+    let mut file = new_file(dir.path(), "data", 64 * MIB);
+    file.read_exact(&mut vec![0; usize::try_from(8 * MIB).unwrap()]).unwrap();
+    // What the kernel reads ahead comes in by itself.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let before = cached(&file);
+    assert!(before >= 7 * MIB / page_bytes());
+    let path = dir.path().join("data");
+    let script = format!("{WATCHED} cat {} > /dev/null", path.display());
+    let Some(memory) = memory_of(&[], &script) else { return };
+    assert!(memory["filled_bytes"].as_u64().unwrap() >= 32 * MIB, "{memory}");
+    wait_until("the job's pages to go", || cached(&file) <= before);
+    // The kernel may take a few of its own accord.
+    assert!(
+        cached(&file) >= before / 10 * 9,
+        "pages that others had cached stay: {} of {before}",
+        cached(&file)
+    );
+}
+
+#[test]
+fn root_many_small_files_that_are_open_for_a_moment_leave_nothing() {
+    let Some(dir) = place() else { return };
+    let files: Vec<File> = (0..200).map(|i| new_file(dir.path(), &format!("small{i}"), 9000)).collect();
+    let script = format!("{WATCHED} cat {}/small* > /dev/null", dir.path().display());
+    if memory_of(&[], &script).is_none() {
+        return;
+    }
+    wait_until("the job's pages to go", || files.iter().all(|file| cached(file) == 0));
+}
+
+#[test]
+fn root_a_job_that_reads_its_own_data_again_keeps_it_within_the_bound() {
+    let Some(dir) = place() else { return };
+    let path: PathBuf = dir.path().join("data");
+    let file = new_file(dir.path(), "data", 16 * MIB);
+    let read = format!("cat {} > /dev/null", path.display());
+    let script = format!("{WATCHED} {read}; sleep 1; {read}; sleep 1; {read}");
+    let filled = |keep: &str| {
+        let memory = memory_of(&["--cache-keep", keep], &script)?;
+        wait_until("the job's pages to go", || cached(&file) == 0);
+        memory["filled_bytes"].as_u64()
+    };
+    let (Some(kept), Some(dropped)) = (filled("64MiB"), filled("0")) else { return };
+    assert!(dropped >= kept + 24 * MIB, "kept: {kept} bytes came in, dropped: {dropped}");
+}
+
+#[test]
+fn root_without_the_resource_the_pages_stay() {
+    let Some(dir) = place() else { return };
+    let file = new_file(dir.path(), "data", MIB);
+    let script = format!("cat {} > /dev/null", dir.path().join("data").display());
+    clean_text(&output(&mut lull_run(&["--resources", "disk"], &["sh", "-c", &script])));
+    assert_eq!(cached(&file), MIB / page_bytes());
+}
+
+#[test]
+fn root_a_supervisor_killed_while_it_keeps_pages_harms_nobody() {
+    let Some(dir) = place() else { return };
+    let path = dir.path().join("data");
+    let file = new_file(dir.path(), "data", 16 * MIB);
+    let marker = new_marker();
+    let script = format!("{WATCHED} cat {0} > /dev/null; sleep 1; cat {0} | wc -c", path.display());
+    let child = spawn_marked(&mut lull_run(&[], &["sh", "-c", &script]), &marker);
+    let front = child.id();
+    job_of(front);
+    wait_until("the first read", || cached(&file) > 0);
+    send(helper(front, "lull-supervisor").unwrap_or(u32::MAX >> 1), libc::SIGKILL);
+    assert_eq!(clean_text(&finish(child)).trim(), (16 * MIB).to_string());
+    assert_nothing_left(front, &marker);
+}

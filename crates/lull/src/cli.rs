@@ -97,10 +97,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PERCENT")]
     pub(crate) max_slowdown: Option<Loss>,
 
-    /// What is lent in the gaps only: the disks, the CPUs, and the page cache with what waits there to be written (default: all).
+    /// What is lent in the gaps only: the disks, the CPUs, and the page cache with what waits there to be written.
     ///
-    /// The job's idle marks stay in any case.
-    /// With `cpu` the job is held beside a computing foreground where that is found to be harmed. It costs the job the
+    /// Default: all three. The job's idle marks stay in any case. With `cpu` the job is held beside a computing foreground where that is found to be harmed. It costs the job the
     /// moments of testing; without another program at work it costs nothing.
     #[arg(long, value_name = "disk,cpu,memory", value_enum, value_delimiter = ',')]
     pub(crate) resources: Vec<ResourceChoice>,
@@ -122,6 +121,13 @@ pub(crate) struct RunArgs {
     /// job that reads the same data again and again is faster with more.
     #[arg(long, value_name = "SIZE")]
     pub(crate) cache_keep: Option<Bytes>,
+
+    /// How much of what the job writes may be dirty, waiting in memory to be written (default 64MiB).
+    ///
+    /// lull has it written in pieces while the disk is idle; a job that writes faster is held. `fsync` means what it always
+    /// does.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) dirty: Option<Bytes>,
 
     /// Count only this as foreground: a process id, a systemd unit, or a v2 control group. Repeatable.
     ///
@@ -193,6 +199,7 @@ impl RunArgs {
             slo: self.slo.clone(),
             cpu_floor: self.cpu_floor,
             cache_keep: self.cache_keep,
+            dirty: self.dirty,
             gate: self.gate,
             longest_hold: self.longest_hold,
             io_uring: self.io_uring.then_some(true),

@@ -143,3 +143,38 @@ fn root_a_supervisor_killed_while_it_keeps_pages_harms_nobody() {
     assert_eq!(clean_text(&finish(child)).trim(), (16 * MIB).to_string());
     assert_nothing_left(front, &marker);
 }
+
+#[test]
+fn root_what_a_job_wrote_is_written_in_pieces_and_goes() {
+    let Some(dir) = place() else { return };
+    let path = dir.path().join("out");
+    let options = ["--dirty", "8MiB"];
+    let write = "dd if=/dev/zero bs=64k count=1024 status=none | tr '\\0' x";
+    let script = format!("{WATCHED} {write} > {}; sync {}", path.display(), dir.path().display());
+    let Some(memory) = memory_of(&options, &script) else { return };
+    assert!(memory["dirtied_bytes"].as_u64().unwrap() >= 64 * MIB, "{memory}");
+    assert!(memory["written_bytes"].as_u64().unwrap() > 0, "{memory}");
+    let file = File::open(&path).unwrap();
+    wait_until("the job's pages to be written and to go", || cached(&file) == 0);
+    let content = std::fs::read(&path).unwrap();
+    assert!(content.len() as u64 == 64 * MIB && content.iter().all(|byte| *byte == b'x'));
+}
+
+#[test]
+fn root_a_supervisor_killed_while_the_job_writes_loses_nothing() {
+    let Some(dir) = place() else { return };
+    let path = dir.path().join("out");
+    let marker = new_marker();
+    let write = "dd if=/dev/zero bs=64k count=1024 status=none | tr '\\0' x";
+    let script = format!("{WATCHED} {write} > {}", path.display());
+    let child = spawn_marked(&mut lull_run(&["--dirty", "1MiB"], &["sh", "-c", &script]), &marker);
+    let front = child.id();
+    job_of(front);
+    let length = || path.metadata().map_or(0, |meta| meta.len());
+    wait_until("the job to write", || length() > 0);
+    send(helper(front, "lull-supervisor").unwrap_or(u32::MAX >> 1), libc::SIGKILL);
+    assert_eq!(clean_text(&finish(child)), "");
+    let content = std::fs::read(&path).unwrap();
+    assert!(content.len() as u64 == 64 * MIB && content.iter().all(|byte| *byte == b'x'));
+    assert_nothing_left(front, &marker);
+}

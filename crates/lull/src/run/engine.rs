@@ -23,6 +23,7 @@ use lull_linux::topology::{DevT, Topology};
 use super::cpu::Cpu;
 use super::disk::Disk;
 use super::family::Family;
+use super::memory::link::{Link, Wish};
 use super::reader::Reader;
 
 /// A held call is looked at again after this long: its thread may have been sent a signal that it must see.
@@ -94,6 +95,9 @@ pub(crate) struct Engine {
     pub(crate) disks: Vec<Disk>,
     /// Once its sensor stands.
     pub(crate) cpu: Option<Cpu>,
+    /// Where the job's pages are kept in order.
+    pub(crate) pages: Option<Arc<Link>>,
+    held_for_pages: bool,
     pub(crate) counts: GateCounts,
     /// Wall time during which at least one call waited or the job was frozen.
     pub(crate) held_ns: u64,
@@ -115,6 +119,8 @@ impl Engine {
         Self {
             disks,
             cpu: None,
+            pages: None,
+            held_for_pages: false,
             counts: GateCounts::default(),
             held_ns: 0,
             held_since: None,
@@ -228,9 +234,14 @@ impl Engine {
         self.scratch = started;
     }
 
-    /// Lets a waiting call go on, or reads the piece ahead whose turn it is.
+    /// Lets a waiting call go on, or the piece that is to be written or read ahead.
     fn release(&mut self, now: Nanos, id: u64) {
-        let Some(waiter) = self.waiters.remove(&id) else { return self.reader.read(Ticket(id)) };
+        let Some(waiter) = self.waiters.remove(&id) else {
+            if !self.pages.as_ref().is_some_and(|pages| pages.grant(Ticket(id))) {
+                self.reader.read(Ticket(id));
+            }
+            return;
+        };
         let alive = self.listener.as_ref().is_some_and(|listener| listener.pass(id));
         self.shared.unlist(id);
         self.counts.waited_ns += now.since(waiter.since).0;
@@ -269,6 +280,7 @@ impl Engine {
         let is_held = self.wants_frozen();
         next.sooner(self.cpu.as_mut().map(|cpu| cpu.turn(now, is_held)));
         next.sooner(self.read_ahead(now));
+        next.sooner(self.write_back(now));
         next.sooner(self.let_signals_through(now));
         let held = !self.waiters.is_empty() || self.wants_frozen();
         match (held, self.held_since) {
@@ -280,6 +292,23 @@ impl Engine {
             _ => {}
         }
         next
+    }
+
+    /// Lets pieces of the job's dirty pages queue at their disks. When the hold for their sake is over, if there is one.
+    fn write_back(&mut self, now: Nanos) -> Option<Nanos> {
+        let pages = self.pages.clone()?;
+        let contended = self.disks.iter().any(|disk| disk.is_contended(now));
+        for Wish { dev, ticket } in pages.take_wishes(contended) {
+            let dev = DevT::from_kernel(dev);
+            match self.disk_of(libc::makedev(dev.major, dev.minor)) {
+                Some(disk) => self.step(disk, now, Input::Arrive(ticket)),
+                // Nobody's gaps are known there.
+                None => drop(pages.grant(ticket)),
+            }
+        }
+        let until = pages.hold_until(now);
+        self.held_for_pages = until.is_some();
+        until
     }
 
     /// Reads ahead for the job while the foreground is at work and the job reads without being trapped.
@@ -354,7 +383,9 @@ impl Engine {
 
     /// Whether some resource wants the job frozen.
     pub(crate) fn wants_frozen(&self) -> bool {
-        self.disks.iter().any(Disk::is_frozen) || self.cpu.as_ref().is_some_and(Cpu::is_frozen)
+        self.held_for_pages
+            || self.disks.iter().any(Disk::is_frozen)
+            || self.cpu.as_ref().is_some_and(Cpu::is_frozen)
     }
 
     /// Lets every waiting call go: the supervisor ends.

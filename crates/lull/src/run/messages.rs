@@ -60,6 +60,8 @@ pub(crate) struct Status {
     /// What the foreground loses on that disk and on the CPUs, once known.
     pub(crate) disk_slowdown: Option<SlowdownSummary>,
     pub(crate) cpu_slowdown: Option<SlowdownSummary>,
+    /// The job's memory, as text, where it is watched.
+    pub(crate) memory: Option<String>,
     /// The CPUs want the job frozen.
     pub(crate) frozen_for_cpu: bool,
 }

@@ -12,7 +12,7 @@ use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
 use super::cpu::CpuAim;
-use super::memory::{CACHE_KEEP_BYTES, MemoryAim};
+use super::memory::{CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
 use super::protect;
 use super::slo::SloChoice;
 
@@ -104,6 +104,7 @@ struct RunSection {
     slo: Option<String>,
     cpu_floor: Option<String>,
     cache_keep: Option<String>,
+    dirty: Option<String>,
     gate: Option<String>,
     longest_hold: Option<String>,
     io_uring: Option<bool>,
@@ -125,6 +126,7 @@ pub(crate) struct Given {
     pub(crate) slo: Option<SloChoice>,
     pub(crate) cpu_floor: Option<Share>,
     pub(crate) cache_keep: Option<Bytes>,
+    pub(crate) dirty: Option<Bytes>,
     pub(crate) gate: Option<Scope>,
     pub(crate) longest_hold: Option<LongestHold>,
     pub(crate) io_uring: Option<bool>,
@@ -208,6 +210,7 @@ fn parse(text: &str) -> anyhow::Result<Given> {
         slo: value("slo", run.slo)?,
         cpu_floor: value("cpu-floor", run.cpu_floor)?,
         cache_keep: value("cache-keep", run.cache_keep)?,
+        dirty: value("dirty", run.dirty)?,
         gate: value("gate", run.gate)?,
         longest_hold: value("longest-hold", run.longest_hold)?,
         io_uring: run.io_uring,
@@ -270,6 +273,8 @@ impl Given {
             longest.filter(|_| lends(ResourceChoice::Cpu)).map(|longest| CpuAim { promise, floor, longest });
         let memory = lends(ResourceChoice::Memory).then(|| MemoryAim {
             cache_keep_bytes: self.cache_keep.or(file.cache_keep).map_or(CACHE_KEEP_BYTES, |keep| keep.0),
+            dirty_bytes: self.dirty.or(file.dirty).map_or(DIRTY_BYTES, |dirty| dirty.0),
+            longest_hold: longest.map(|longest| longest.min(LONGEST_DIRTY_HOLD)),
         });
         let disks = if self.disks.is_empty() { file.disks } else { self.disks };
         if let Some(unknown) = disks.iter().find(|disk| !Path::new("/sys/block").join(disk).exists()) {

@@ -121,6 +121,9 @@ pub(crate) fn text(status: &Status) -> String {
             line += &format!(" | {resource} slowdown {}", slowdown.text());
         }
     }
+    if let Some(memory) = &status.memory {
+        line += &format!(" | {memory}");
+    }
     match (status.quiet_ns, status.loaded_ns) {
         (Some(quiet), Some(loaded)) => {
             line += &format!(" | foreground {} without, {} with us", Nanos(quiet), Nanos(loaded));

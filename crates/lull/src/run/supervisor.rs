@@ -27,7 +27,7 @@ use super::cpu_start::CpuStart;
 use super::engine::{Engine, Next, Verdict};
 use super::family::Family;
 use super::freezer::Freezer;
-use super::memory::Memory;
+use super::memory::{Memory, MemoryAim};
 use super::messages::{FromSupervisor, Status, ToSupervisor};
 use super::sensors::{self, Sensors};
 use super::settings::RunSettings;
@@ -217,11 +217,13 @@ impl Supervisor {
         let group = self.group.take();
         let family = Family::of_supervisor(group.as_ref());
         let mut freezer = Freezer::new(group, family.clone(), Arc::clone(&self.shared));
+        let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         // The job may read before the listener stands: as early as can be.
-        let memory = self
-            .settings
-            .memory
-            .and_then(|aim| Memory::start(aim, &family).map_err(|why| self.notes.push(why.to_owned())).ok());
+        let mut memory = self.settings.memory.and_then(|aim| {
+            let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| freezer.can_freeze()), ..aim };
+            let started = Memory::start(aim, family.clone(), Arc::clone(&nudge));
+            started.map_err(|why| self.notes.push(why.to_owned())).ok()
+        });
         let Some(listener) = self.wait_for_listener() else { return };
         // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
         self.tell(&FromSupervisor::Serving);
@@ -230,7 +232,7 @@ impl Supervisor {
         self.notes.extend(notes);
         let engine = Arc::new(Mutex::new(Engine::new(disks, family.clone(), Arc::clone(&self.shared))));
         let gone = Arc::new(AtomicBool::new(false));
-        let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
+        lock(&engine).pages = memory.as_ref().map(|memory| Arc::clone(&memory.link));
         if let Some(listener) = &listener {
             lock(&engine).set_listener(Arc::clone(listener));
             let (listener, shared) = (Arc::clone(listener), Arc::clone(&self.shared));
@@ -276,7 +278,8 @@ impl Supervisor {
             }
             if self.wants_status && now.since(told) >= STATUS_EVERY {
                 told = now;
-                let status = status(&guard, &freezer, now, began);
+                let mut status = status(&guard, &freezer, now, began);
+                status.memory = memory.as_ref().map(|memory| memory.summary().short_text());
                 drop(guard);
                 self.tell(&FromSupervisor::Status(Box::new(status)));
             } else {
@@ -301,7 +304,7 @@ impl Supervisor {
             // does not end with the job.
             let untrapped = |listener: &Arc<Listener>| gone.load(Ordering::SeqCst) || listener.is_hung_up();
             let ended = ending && listener.as_ref().is_none_or(untrapped) && freezer.is_empty();
-            if ended {
+            if ended && memory.as_mut().is_none_or(|memory| memory.is_done(now)) {
                 break;
             }
             let checks = (self.wants_status && !sleep.is_forgotten(FRONT)).then(|| now.plus(STATUS_EVERY));

@@ -13,5 +13,8 @@ fn the_line_says_what_is_waited_for() {
     assert!(text(&status).contains("running") && text(&status).contains("50%"));
     status.quiet_ns = Some(35_000);
     status.loaded_ns = Some(40_000);
-    assert!(text(&status).ends_with("foreground 35us without, 40us with us"));
+    status.memory = Some("resident 1.0 MiB, dirty 2.0 MiB".into());
+    assert!(
+        text(&status).ends_with("resident 1.0 MiB, dirty 2.0 MiB | foreground 35us without, 40us with us")
+    );
 }

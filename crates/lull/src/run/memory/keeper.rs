@@ -1,0 +1,310 @@
+//! The thread that keeps the job's pages in order.
+//!
+//! ```text
+//!             ┌─clean──▶ Keep ──drops──▶ evict ──still mapped──▶ kept in mind until the end
+//!   observer ─┤            ▲
+//!             └─dirty──▶ Cleaner ──portion──▶ its disk's turn ──▶ write ──▶ written
+//!                          │                                                  │ clean
+//!                          └─ over the bound: hold the job        Keep ◀──────┘
+//! ```
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lull_bpf::{Chunk, PageSensor, Touched};
+use lull_core::clean::{Cleaner, Portion};
+use lull_core::keep::{Drop, Keep};
+use lull_core::pages::{CHUNK_PAGES, Run};
+use lull_core::{Hold, HoldAction, HoldSetting, Nanos, PageSet, State, Ticket};
+use lull_linux::clock;
+use lull_linux::gate::evict::{evict, page_bytes};
+use lull_linux::gate::inode::{FileId, Inodes};
+use lull_linux::gate::writeback;
+use lull_linux::root::Root;
+use lull_linux::topology::DevT;
+
+use super::link::Link;
+use super::{MemoryAim, MemorySummary, Order};
+use crate::run::family::Family;
+
+/// How often the thread looks while the observer has nothing to wake it for.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// … while the job has dirty pages.
+const LOOK_DIRTY: Duration = Duration::from_millis(50);
+/// … and while pages are being written.
+const LOOK_WRITING: Duration = Duration::from_millis(2);
+/// Between turning to the other map and taking the first: far more than an observer's program takes.
+const TURN: Duration = Duration::from_millis(1);
+/// Chunks with mapped pages that are kept in mind until the end.
+const MAPPED_CHUNKS: usize = 4096;
+/// Portions that wait for their turn or are being written.
+const IN_FLIGHT: usize = 4;
+/// Bytes of a portion beside a foreground at work, and without one.
+const PORTION_BYTES: u64 = lull_core::ahead::PIECE_BYTES;
+const LARGE_PORTION_BYTES: u64 = 1 << 20;
+/// How often the job's processes are asked for their size.
+const SIZE_EVERY: Nanos = Nanos::from_secs(1);
+/// Processes that are asked.
+const SIZED: usize = 256;
+
+/// The thread's state.
+pub(super) struct Keeper {
+    sensor: PageSensor,
+    link: Arc<Link>,
+    family: Family,
+    keep: Keep<Chunk>,
+    cleaner: Cleaner<Chunk>,
+    hold: Option<Hold>,
+    longest_hold: Nanos,
+    inodes: Inodes,
+    asked: HashMap<Ticket, Portion<Chunk>>,
+    writing: Vec<Portion<Chunk>>,
+    /// Pages that could not go because a process had mapped them.
+    mapped: HashMap<Chunk, PageSet>,
+    /// Pages touched at the latest look.
+    counted: u64,
+    sized: Nanos,
+    seen: MemorySummary,
+}
+
+impl Keeper {
+    pub(super) fn new(aim: MemoryAim, sensor: PageSensor, link: Arc<Link>, family: Family) -> Self {
+        let hold = aim.longest_hold.map(|longest| {
+            // Beside a foreground that leaves no gap the job writes next to nothing.
+            Hold::new(HoldSetting { longest, floor: Nanos::from_millis(1), ..HoldSetting::default() })
+        });
+        Self {
+            sensor,
+            link,
+            family,
+            keep: Keep::new(aim.cache_keep_bytes / page_bytes()),
+            cleaner: Cleaner::new(aim.dirty_bytes / page_bytes()),
+            hold,
+            longest_hold: aim.longest_hold.unwrap_or_default(),
+            inodes: Inodes::new(Root::real()),
+            asked: HashMap::new(),
+            writing: Vec::new(),
+            mapped: HashMap::new(),
+            counted: 0,
+            sized: Nanos::ZERO,
+            seen: MemorySummary::default(),
+        }
+    }
+
+    /// Until the handle is gone.
+    pub(super) fn run(mut self, orders: &Receiver<Order>, shown: &Mutex<MemorySummary>) {
+        let nudge = Arc::clone(&self.link);
+        loop {
+            wait([self.sensor.wake_fd(), nudge.to_keeper().as_raw_fd()], self.timeout(clock::now()));
+            self.sensor.drain();
+            nudge.to_keeper().take();
+            let now = clock::now();
+            self.look(now);
+            let order = orders.try_recv();
+            if matches!(order, Ok(Order::Settle(_))) {
+                self.settle(now);
+            }
+            self.write_back(now);
+            let drops = self.keep.excess(now);
+            self.evict_all(now, drops);
+            self.hold(now);
+            self.show(now, shown);
+            match order {
+                // Whoever asked may have gone.
+                Ok(Order::Settle(done)) => drop(done.send(())),
+                Err(TryRecvError::Disconnected) => return,
+                Err(TryRecvError::Empty) => {}
+            }
+        }
+    }
+
+    fn timeout(&self, now: Nanos) -> Duration {
+        let look = match (self.writing.is_empty(), self.cleaner.pages()) {
+            (false, _) => LOOK_WRITING,
+            (true, 0) => LOOK_EVERY,
+            (true, _) => LOOK_DIRTY,
+        };
+        let due = self.keep.next_look().map(|at| Duration::from_nanos(at.since(now).0));
+        due.map_or(look, |due| due.min(look))
+    }
+
+    /// Takes what the job has touched since the last look.
+    fn look(&mut self, now: Nanos) {
+        let counts = self.sensor.counts();
+        let touched = counts.filled + counts.dirtied;
+        if touched == self.counted {
+            return;
+        }
+        self.counted = touched;
+        for take in 0..2 {
+            if take > 0 {
+                std::thread::sleep(TURN);
+            }
+            // What cannot be taken now is taken with the next look.
+            for touched in self.sensor.take().unwrap_or_default() {
+                let Touched { chunk, filled, dirtied } = touched;
+                self.keep.filled(now, chunk, &filled.without(&dirtied));
+                self.keep.forget(chunk, &dirtied);
+                self.cleaner.dirtied(now, chunk, &dirtied);
+            }
+        }
+    }
+
+    fn open(&mut self, now: Nanos, chunk: &Chunk) -> io::Result<File> {
+        let dev = DevT::from_kernel(chunk.dev);
+        self.inodes.open(now, &FileId { dev, inode: chunk.inode, generation: chunk.generation })
+    }
+
+    /// Writes the portions whose turn has come, and asks for more.
+    fn write_back(&mut self, now: Nanos) {
+        for portion in std::mem::take(&mut self.writing) {
+            match self.open(now, &portion.chunk).and_then(|file| pending(&file, &portion)) {
+                Ok((_, writeback)) if writeback > 0 => self.writing.push(portion),
+                Ok((dirty, _)) => self.written(now, &portion, dirty > 0),
+                // The file is gone.
+                Err(_) => self.cleaner.written(&portion),
+            }
+        }
+        for ticket in self.link.take_granted() {
+            let Some(portion) = self.asked.remove(&ticket) else { continue };
+            let started = self
+                .open(now, &portion.chunk)
+                .and_then(|file| writeback::start(&file, portion.chunk.index * CHUNK_PAGES, portion.run));
+            match started {
+                Ok(()) => {
+                    self.seen.written_bytes += portion.run.pages * page_bytes();
+                    self.writing.push(portion);
+                }
+                Err(_) => self.cleaner.written(&portion),
+            }
+        }
+        let bytes = if self.link.is_contended() { PORTION_BYTES } else { LARGE_PORTION_BYTES };
+        while self.asked.len() + self.writing.len() < IN_FLIGHT {
+            let Some(portion) = self.cleaner.next(now, bytes / page_bytes()) else { break };
+            match self.open(now, &portion.chunk).and_then(|file| pending(&file, &portion)) {
+                Ok((0, 0)) => self.written(now, &portion, false),
+                Ok((0, _)) => self.writing.push(portion),
+                Ok(_) => {
+                    let ticket = self.link.ask(portion.chunk.dev);
+                    self.asked.insert(ticket, portion);
+                }
+                // Gone, or of a file system that cannot be opened by handle: the kernel writes it.
+                Err(_) => self.cleaner.written(&portion),
+            }
+        }
+        self.link.set_clean(self.cleaner.pages() == 0);
+    }
+
+    /// A portion is no longer being written. What somebody made dirty again meanwhile is written again.
+    fn written(&mut self, now: Nanos, portion: &Portion<Chunk>, is_dirty: bool) {
+        let Portion { chunk, run } = *portion;
+        self.cleaner.written(portion);
+        let pages = PageSet::of(run.first..run.first + run.pages);
+        if is_dirty {
+            self.cleaner.dirtied(now, chunk, &pages);
+        } else {
+            self.keep.filled(now, chunk, &pages.without(&self.cleaner.waiting(chunk)));
+        }
+    }
+
+    /// Holds the job while more is dirty than may be.
+    fn hold(&mut self, now: Nanos) {
+        let Some(hold) = &mut self.hold else { return };
+        let state = if self.cleaner.is_over() { State::Foreground } else { State::Idle };
+        match hold.step(now, self.sensor.counts().dirtied, state, true) {
+            Some(HoldAction::Freeze) => self.link.hold(now.plus(self.longest_hold)),
+            Some(HoldAction::Thaw) => self.link.hold(Nanos::ZERO),
+            None => {}
+        }
+    }
+
+    fn evict_all(&mut self, now: Nanos, mut drops: Vec<Drop<Chunk>>) {
+        drops.sort_unstable_by_key(|drop| drop.chunk);
+        let same_file = |a: &Drop<Chunk>, b: &Drop<Chunk>| {
+            let file = |drop: &Drop<Chunk>| (drop.chunk.dev, drop.chunk.inode, drop.chunk.generation);
+            file(a) == file(b)
+        };
+        for of_file in drops.chunk_by(same_file) {
+            let Some(Drop { chunk, .. }) = of_file.first() else { continue };
+            let bytes = of_file.iter().map(|drop| drop.pages.count()).sum::<u64>() * page_bytes();
+            match self.open(now, chunk) {
+                Ok(file) => of_file.iter().for_each(|drop| self.evict_chunk(&file, drop)),
+                // Its pages went with it.
+                Err(error) if error.raw_os_error() == Some(libc::ESTALE) => self.seen.evicted_bytes += bytes,
+                Err(_) => self.seen.missed_bytes += bytes,
+            }
+        }
+    }
+
+    fn evict_chunk(&mut self, file: &File, drop: &Drop<Chunk>) {
+        for run in drop.pages.runs() {
+            let Ok(outcome) = evict(file, drop.chunk.index * CHUNK_PAGES, run) else { continue };
+            self.seen.evicted_bytes += outcome.gone * page_bytes();
+            let has_room = self.mapped.len() < MAPPED_CHUNKS || self.mapped.contains_key(&drop.chunk);
+            if outcome.left > 0 && has_room {
+                let Run { first, pages } = run;
+                let left = self.mapped.entry(drop.chunk).or_default();
+                *left = left.or(&PageSet::of(first..first + pages));
+            }
+        }
+    }
+
+    /// The job is over: nothing is kept any more, what is dirty is written as soon as may be, and what was mapped is tried
+    /// again.
+    fn settle(&mut self, now: Nanos) {
+        self.keep.set_bound(0);
+        self.cleaner.hurry();
+        let mapped = std::mem::take(&mut self.mapped);
+        let drops = mapped.into_iter().map(|(chunk, pages)| Drop { chunk, pages }).chain(self.keep.finish());
+        self.evict_all(now, drops.collect());
+    }
+
+    fn show(&mut self, now: Nanos, shown: &Mutex<MemorySummary>) {
+        let (counts, size) = (self.sensor.counts(), page_bytes());
+        if now.since(self.sized) >= SIZE_EVERY {
+            self.sized = now;
+            let pids = self.family.pids();
+            let sizes = pids.into_iter().take(SIZED).filter_map(size_of_process);
+            let (resident, paged_out) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
+            self.seen.resident_bytes = resident;
+            self.seen.paged_out_bytes = paged_out;
+            self.seen.peak_resident_bytes = self.seen.peak_resident_bytes.max(resident);
+        }
+        self.seen.filled_bytes = counts.filled * size;
+        self.seen.dirtied_bytes = counts.dirtied * size;
+        self.seen.unseen_bytes = counts.missed * size;
+        self.seen.kept_bytes = self.keep.pages() * size;
+        self.seen.dirty_bytes = self.cleaner.pages() * size;
+        self.seen.peak_dirty_bytes = self.seen.peak_dirty_bytes.max(self.seen.dirty_bytes);
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = self.seen;
+    }
+}
+
+/// Pages of a portion that are dirty, and that are being written.
+fn pending(file: &File, portion: &Portion<Chunk>) -> io::Result<(u64, u64)> {
+    let counts = writeback::pending(file, portion.chunk.index * CHUNK_PAGES, portion.run)?;
+    Ok((counts.dirty, counts.writeback))
+}
+
+/// Bytes of a process in memory and paged out; shared pages count for each process.
+fn size_of_process(pid: i32) -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let field = |name: &str| -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+    };
+    Some((field("VmRSS:")?, field("VmSwap:")?))
+}
+
+/// Until one of the descriptors is readable or the time is over.
+fn wait(fds: [RawFd; 2], timeout: Duration) {
+    let mut polls = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    let timeout_ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: valid records for the length of the call.
+    unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout_ms) };
+}

@@ -1,0 +1,118 @@
+//! Between the thread that keeps the job's pages in order and the loop thread: pieces that wait for the disk's turn, and
+//! whether the job may go on writing.
+//!
+//! ```text
+//!   keeper ──ask(device, ticket)──▶ loop: Resource.step(Arrive) … its turn ──grant──▶ keeper writes the piece
+//!          ──hold_until──────────▶ loop: the job is frozen until then
+//! ```
+//!
+//! The hold is an instant, not a flag: a keeper that is gone holds nobody.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lull_core::{Nanos, Ticket};
+
+use crate::run::supervisor::Nudge;
+
+/// Marks the tickets of pieces to be written: no trapped call and no piece read ahead has this bit.
+const WRITE: u64 = 1 << 63;
+
+/// A piece's wish for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wish {
+    /// The device of its file system, as the kernel writes it.
+    pub(crate) dev: u32,
+    pub(crate) ticket: Ticket,
+}
+
+/// See the module.
+pub(crate) struct Link {
+    wishes: Mutex<VecDeque<Wish>>,
+    granted: Mutex<Vec<Ticket>>,
+    next_ticket: AtomicU64,
+    contended: AtomicBool,
+    hold_until_ns: AtomicU64,
+    clean: AtomicBool,
+    to_loop: Arc<Nudge>,
+    to_keeper: Nudge,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Link {
+    pub(crate) fn new(to_loop: Arc<Nudge>, to_keeper: Nudge) -> Self {
+        Self {
+            wishes: Mutex::default(),
+            granted: Mutex::default(),
+            next_ticket: AtomicU64::new(0),
+            contended: AtomicBool::new(false),
+            hold_until_ns: AtomicU64::new(0),
+            clean: AtomicBool::new(true),
+            to_loop,
+            to_keeper,
+        }
+    }
+
+    /// The keeper's end of the wake-ups.
+    pub(crate) const fn to_keeper(&self) -> &Nudge {
+        &self.to_keeper
+    }
+
+    /// Asks for a piece's turn.
+    pub(super) fn ask(&self, dev: u32) -> Ticket {
+        let ticket = Ticket(WRITE | self.next_ticket.fetch_add(1, Ordering::Relaxed));
+        lock(&self.wishes).push_back(Wish { dev, ticket });
+        self.to_loop.give();
+        ticket
+    }
+
+    /// The pieces whose turn has come.
+    pub(super) fn take_granted(&self) -> Vec<Ticket> {
+        std::mem::take(&mut *lock(&self.granted))
+    }
+
+    /// Whether the foreground is at work on some disk.
+    pub(super) fn is_contended(&self) -> bool {
+        self.contended.load(Ordering::Relaxed)
+    }
+
+    /// Holds the job until then, or lets it go with [`Nanos::ZERO`].
+    pub(super) fn hold(&self, until: Nanos) {
+        self.hold_until_ns.store(until.0, Ordering::Relaxed);
+        self.to_loop.give();
+    }
+
+    pub(super) fn set_clean(&self, clean: bool) {
+        self.clean.store(clean, Ordering::Relaxed);
+    }
+
+    /// Whether nothing of the job's waits to be written.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.clean.load(Ordering::Relaxed)
+    }
+
+    /// Until when the job is to be held, if it is.
+    pub(crate) fn hold_until(&self, now: Nanos) -> Option<Nanos> {
+        Some(Nanos(self.hold_until_ns.load(Ordering::Relaxed))).filter(|until| *until > now)
+    }
+
+    /// The pieces that want their turn since the last call.
+    pub(crate) fn take_wishes(&self, contended: bool) -> VecDeque<Wish> {
+        self.contended.store(contended, Ordering::Relaxed);
+        std::mem::take(&mut *lock(&self.wishes))
+    }
+
+    /// Lets a piece go, if the ticket is one's.
+    pub(crate) fn grant(&self, ticket: Ticket) -> bool {
+        let is_piece = ticket.0 & WRITE != 0;
+        if is_piece {
+            lock(&self.granted).push(ticket);
+            self.to_keeper.give();
+        }
+        is_piece
+    }
+}

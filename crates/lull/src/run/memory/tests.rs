@@ -1,0 +1,41 @@
+//! What is said of the job's memory, and what passes between the threads.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use lull_core::{Nanos, Ticket};
+
+use super::MemorySummary;
+use super::link::Link;
+use crate::run::supervisor::Nudge;
+
+#[test]
+fn only_what_there_is_is_said() {
+    let mut summary =
+        MemorySummary { filled_bytes: 3 << 20, evicted_bytes: 2 << 20, ..MemorySummary::default() };
+    assert!(summary.text().contains("3.0 MiB brought in, 2.0 MiB taken out again\n"), "{}", summary.text());
+    assert_eq!(summary.short_text(), "resident 0 B");
+    summary.dirtied_bytes = 5 << 20;
+    summary.dirty_bytes = 1 << 20;
+    summary.kept_bytes = 1 << 20;
+    assert!(summary.text().contains("1.0 MiB kept; 5.0 MiB made dirty"), "{}", summary.text());
+    assert!(summary.short_text().ends_with(", cache kept 1.0 MiB, dirty 1.0 MiB"));
+}
+
+#[test]
+fn a_piece_waits_for_its_turn_and_a_hold_ends_by_itself() {
+    let link = Link::new(Arc::new(Nudge::new().unwrap()), Nudge::new().unwrap());
+    let ticket = link.ask(7);
+    let wishes = link.take_wishes(true);
+    assert_eq!(wishes.len(), 1);
+    assert_eq!((wishes[0].dev, wishes[0].ticket), (7, ticket));
+    assert!(link.is_contended() && link.take_wishes(false).is_empty());
+    assert!(!link.grant(Ticket(1)), "a trapped call's ticket is none of ours");
+    assert!(link.take_granted().is_empty());
+    assert!(link.grant(ticket));
+    assert_eq!(link.take_granted(), [ticket]);
+    link.hold(Nanos(100));
+    assert_eq!(link.hold_until(Nanos(99)), Some(Nanos(100)));
+    assert_eq!(link.hold_until(Nanos(100)), None);
+}

@@ -220,7 +220,9 @@ impl Supervisor {
         let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         // The job may read before the listener stands: as early as can be.
         let mut memory = self.settings.memory.and_then(|aim| {
-            let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| freezer.can_freeze()), ..aim };
+            // Signals are too coarse for holds as short as a writer's.
+            let by_group = freezer.group().is_some_and(JobGroup::can_freeze);
+            let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| by_group), ..aim };
             let started = Memory::start(aim, family.clone(), Arc::clone(&nudge));
             started.map_err(|why| self.notes.push(why.to_owned())).ok()
         });

@@ -7,6 +7,7 @@ mod common;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 
 use common::{
     assert_nothing_left, clean_text, finish, helper, job_of, lull_run, needs_root, new_marker, output, send,
@@ -18,12 +19,16 @@ use lull_linux::gate::evict::{evict, page_bytes};
 use serde_json::Value;
 
 const MIB: u64 = 1 << 20;
-/// The observer is loaded beside the job: a job that waits first is watched from its first read on.
-const WATCHED: &str = "sleep 2; ";
+/// Programs of the page-cache observer.
+const PROGRAMS: usize = 2;
 
 /// A directory of its own on a real disk; `None`, told aloud, where nothing can be observed.
 fn place() -> Option<tempfile::TempDir> {
     if !needs_root() {
+        return None;
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        eprintln!("SKIPPED: this kernel has no BTF");
         return None;
     }
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -50,24 +55,35 @@ fn cached(file: &File) -> u64 {
     cache_counts(file, 0, file.metadata().unwrap().len()).unwrap().cached
 }
 
-/// The summary's part about memory; `None` and a word if the observer cannot be used here.
-fn memory_of(options: &[&str], script: &str) -> Option<Value> {
-    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let path = file.path().to_str().unwrap();
-    let options: Vec<&str> = options.iter().copied().chain(["--json", "--summary", path]).collect();
-    clean_text(&output(&mut lull_run(&options, &["sh", "-c", script])));
-    let summary: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let memory = summary["memory"].clone();
-    if memory["filled_bytes"].as_u64().is_none_or(|bytes| bytes == 0) {
-        assert!(
-            summary["notes"].to_string().contains("page cache")
-                || !Path::new("/sys/kernel/btf/vmlinux").exists(),
-            "{summary}"
-        );
-        eprintln!("SKIPPED: {}", summary["notes"]);
-        return None;
-    }
-    Some(memory)
+/// Starts a job that begins once the page-cache observer stands; the disks are left alone, so that no other programs are
+/// loaded.
+fn started(dir: &Path, options: &[&str], script: &str, marker: &str) -> Child {
+    let go = dir.join("go");
+    let _ = std::fs::remove_file(&go);
+    let script = format!("while [ ! -e {} ]; do sleep 0.05; done; {script}", go.display());
+    let options: Vec<&str> = ["--resources", "memory"].iter().chain(options).copied().collect();
+    let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &script]), marker);
+    wait_until("the observer", || helper(child.id(), "lull-supervisor").is_some_and(is_observing));
+    std::fs::write(go, "").unwrap();
+    child
+}
+
+/// Whether this process holds the observer's programs, attached.
+fn is_observing(pid: u32) -> bool {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let links = entries.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    links.filter(|link| link.to_string_lossy().contains("bpf_link")).count() >= PROGRAMS
+}
+
+/// Runs a job to its end; the summary's part about memory.
+fn memory_of(dir: &Path, options: &[&str], script: &str) -> Value {
+    let file = dir.join("summary");
+    let options: Vec<&str> =
+        options.iter().copied().chain(["--json", "--summary", file.to_str().unwrap()]).collect();
+    clean_text(&finish(started(dir, &options, script, &new_marker())));
+    let summary: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert!(summary["memory"]["filled_bytes"].as_u64().unwrap() > 0, "{summary}");
+    summary["memory"].clone()
 }
 
 #[test]
@@ -80,8 +96,7 @@ fn root_what_a_job_read_goes_and_what_was_there_before_stays() {
     let before = cached(&file);
     assert!(before >= 7 * MIB / page_bytes());
     let path = dir.path().join("data");
-    let script = format!("{WATCHED} cat {} > /dev/null", path.display());
-    let Some(memory) = memory_of(&[], &script) else { return };
+    let memory = memory_of(dir.path(), &[], &format!("cat {} > /dev/null", path.display()));
     assert!(memory["filled_bytes"].as_u64().unwrap() >= 32 * MIB, "{memory}");
     wait_until("the job's pages to go", || cached(&file) <= before);
     // The kernel may take a few of its own accord.
@@ -96,10 +111,7 @@ fn root_what_a_job_read_goes_and_what_was_there_before_stays() {
 fn root_many_small_files_that_are_open_for_a_moment_leave_nothing() {
     let Some(dir) = place() else { return };
     let files: Vec<File> = (0..200).map(|i| new_file(dir.path(), &format!("small{i}"), 9000)).collect();
-    let script = format!("{WATCHED} cat {}/small* > /dev/null", dir.path().display());
-    if memory_of(&[], &script).is_none() {
-        return;
-    }
+    memory_of(dir.path(), &[], &format!("cat {}/small* > /dev/null", dir.path().display()));
     wait_until("the job's pages to go", || files.iter().all(|file| cached(file) == 0));
 }
 
@@ -109,13 +121,14 @@ fn root_a_job_that_reads_its_own_data_again_keeps_it_within_the_bound() {
     let path: PathBuf = dir.path().join("data");
     let file = new_file(dir.path(), "data", 16 * MIB);
     let read = format!("cat {} > /dev/null", path.display());
-    let script = format!("{WATCHED} {read}; sleep 1; {read}; sleep 1; {read}");
+    // The pages of a read that are not kept are gone before the next one.
+    let script = format!("{read}; sleep 1; {read}; sleep 1; {read}");
     let filled = |keep: &str| {
-        let memory = memory_of(&["--cache-keep", keep], &script)?;
+        let memory = memory_of(dir.path(), &["--cache-keep", keep], &script);
         wait_until("the job's pages to go", || cached(&file) == 0);
-        memory["filled_bytes"].as_u64()
+        memory["filled_bytes"].as_u64().unwrap()
     };
-    let (Some(kept), Some(dropped)) = (filled("64MiB"), filled("0")) else { return };
+    let (kept, dropped) = (filled("64MiB"), filled("0"));
     assert!(dropped >= kept + 24 * MIB, "kept: {kept} bytes came in, dropped: {dropped}");
 }
 
@@ -134,8 +147,8 @@ fn root_a_supervisor_killed_while_it_keeps_pages_harms_nobody() {
     let path = dir.path().join("data");
     let file = new_file(dir.path(), "data", 16 * MIB);
     let marker = new_marker();
-    let script = format!("{WATCHED} cat {0} > /dev/null; sleep 1; cat {0} | wc -c", path.display());
-    let child = spawn_marked(&mut lull_run(&[], &["sh", "-c", &script]), &marker);
+    let script = format!("cat {0} > /dev/null; sleep 1; cat {0} | wc -c", path.display());
+    let child = started(dir.path(), &[], &script, &marker);
     let front = child.id();
     job_of(front);
     wait_until("the first read", || cached(&file) > 0);
@@ -148,10 +161,9 @@ fn root_a_supervisor_killed_while_it_keeps_pages_harms_nobody() {
 fn root_what_a_job_wrote_is_written_in_pieces_and_goes() {
     let Some(dir) = place() else { return };
     let path = dir.path().join("out");
-    let options = ["--dirty", "8MiB"];
     let write = "dd if=/dev/zero bs=64k count=1024 status=none | tr '\\0' x";
-    let script = format!("{WATCHED} {write} > {}; sync {}", path.display(), dir.path().display());
-    let Some(memory) = memory_of(&options, &script) else { return };
+    let script = format!("{write} > {}", path.display());
+    let memory = memory_of(dir.path(), &["--dirty", "8MiB"], &script);
     assert!(memory["dirtied_bytes"].as_u64().unwrap() >= 64 * MIB, "{memory}");
     assert!(memory["written_bytes"].as_u64().unwrap() > 0, "{memory}");
     let file = File::open(&path).unwrap();
@@ -166,8 +178,8 @@ fn root_a_supervisor_killed_while_the_job_writes_loses_nothing() {
     let path = dir.path().join("out");
     let marker = new_marker();
     let write = "dd if=/dev/zero bs=64k count=1024 status=none | tr '\\0' x";
-    let script = format!("{WATCHED} {write} > {}", path.display());
-    let child = spawn_marked(&mut lull_run(&["--dirty", "1MiB"], &["sh", "-c", &script]), &marker);
+    let script = format!("{write} > {}", path.display());
+    let child = started(dir.path(), &["--dirty", "1MiB"], &script, &marker);
     let front = child.id();
     job_of(front);
     let length = || path.metadata().map_or(0, |meta| meta.len());

@@ -180,10 +180,11 @@ impl Memory {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The job is over: takes out everything that was kept for it. Waits for that, but not for long.
+    /// The job is over: takes out everything that was kept for it. Waits for that, but not for long, and not for an observer
+    /// that is still being loaded: it has seen nothing.
     pub(crate) fn settle(&self) {
         let (done, is_done) = sync_channel(1);
-        if self.orders.send(Order::Settle(done)).is_ok() {
+        if self.link.is_at_work() && self.orders.send(Order::Settle(done)).is_ok() {
             self.link.to_keeper().give();
             // A thread that is late goes on behind our back.
             let _ = is_done.recv_timeout(SETTLE);

@@ -290,7 +290,8 @@ impl Supervisor {
             if sleep.is_ready(FRONT) {
                 let front_gone = self.hear(|supervisor| {
                     job_ended = true;
-                    memory.iter().for_each(Memory::settle);
+                    // What lives on in the group goes on reading.
+                    memory.iter().filter(|_| freezer.is_empty()).for_each(Memory::settle);
                     let mut summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
                     summary.memory = memory.as_ref().map(Memory::summary);
                     let failure = memory.as_ref().and_then(Memory::failure);

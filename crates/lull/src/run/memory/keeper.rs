@@ -98,11 +98,11 @@ impl Keeper {
 
     /// Until the handle is gone.
     pub(super) fn run(mut self, orders: &Receiver<Order>, shown: &Mutex<MemorySummary>) {
-        let nudge = Arc::clone(&self.link);
+        self.link.begin();
         loop {
-            wait([self.sensor.wake_fd(), nudge.to_keeper().as_raw_fd()], self.timeout(clock::now()));
+            wait([self.sensor.wake_fd(), self.link.to_keeper().as_raw_fd()], self.timeout(clock::now()));
             self.sensor.drain();
-            nudge.to_keeper().take();
+            self.link.to_keeper().take();
             let now = clock::now();
             self.look(now);
             let order = orders.try_recv();

@@ -35,6 +35,7 @@ pub(crate) struct Link {
     contended: AtomicBool,
     hold_until_ns: AtomicU64,
     clean: AtomicBool,
+    at_work: AtomicBool,
     to_loop: Arc<Nudge>,
     to_keeper: Nudge,
 }
@@ -52,6 +53,7 @@ impl Link {
             contended: AtomicBool::new(false),
             hold_until_ns: AtomicU64::new(0),
             clean: AtomicBool::new(true),
+            at_work: AtomicBool::new(false),
             to_loop,
             to_keeper,
         }
@@ -84,6 +86,16 @@ impl Link {
     pub(super) fn hold(&self, until: Nanos) {
         self.hold_until_ns.store(until.0, Ordering::Relaxed);
         self.to_loop.give();
+    }
+
+    /// The keeper has begun: its observer stands.
+    pub(super) fn begin(&self) {
+        self.at_work.store(true, Ordering::Release);
+    }
+
+    /// Whether the keeper has begun.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.at_work.load(Ordering::Acquire)
     }
 
     pub(super) fn set_clean(&self, clean: bool) {

@@ -161,7 +161,7 @@ fn root_a_supervisor_killed_while_it_keeps_pages_harms_nobody() {
 fn root_what_a_job_wrote_is_written_in_pieces_and_goes() {
     let Some(dir) = place() else { return };
     let path = dir.path().join("out");
-    let write = "dd if=/dev/zero bs=64k count=1024 status=none | tr '\\0' x";
+    let write = "dd if=/dev/zero bs=64k count=1024 iflag=fullblock status=none | tr '\\0' x";
     let script = format!("{write} > {}", path.display());
     let memory = memory_of(dir.path(), &["--dirty", "8MiB"], &script);
     assert!(memory["dirtied_bytes"].as_u64().unwrap() >= 64 * MIB, "{memory}");
@@ -177,7 +177,7 @@ fn root_a_supervisor_killed_while_the_job_writes_loses_nothing() {
     let Some(dir) = place() else { return };
     let path = dir.path().join("out");
     let marker = new_marker();
-    let write = "dd if=/dev/zero bs=64k count=1024 status=none | tr '\\0' x";
+    let write = "dd if=/dev/zero bs=64k count=1024 iflag=fullblock status=none | tr '\\0' x";
     let script = format!("{write} > {}", path.display());
     let child = started(dir.path(), &["--dirty", "1MiB"], &script, &marker);
     let front = child.id();

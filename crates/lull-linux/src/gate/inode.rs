@@ -13,7 +13,7 @@
 //! for another. Opening needs CAP_DAC_READ_SEARCH, in the first user namespace.
 //!
 //! Edge cases: a file system that is mounted nowhere in this mount namespace, or has handles of another form, cannot be
-//! opened; that is remembered for [`FORGET`]. Files are opened for reading without touching their access times; whoever
+//! opened; that is remembered for a while. Files are opened for reading without touching their access times; whoever
 //! watches them by inotify or fanotify sees that.
 
 use std::collections::HashMap;

@@ -164,7 +164,7 @@ fn root_what_a_job_wrote_is_written_in_pieces_and_goes() {
     let write = "dd if=/dev/zero bs=64k count=1024 iflag=fullblock status=none | tr '\\0' x";
     let script = format!("{write} > {}", path.display());
     let memory = memory_of(dir.path(), &["--dirty", "8MiB"], &script);
-    assert!(memory["dirtied_bytes"].as_u64().unwrap() >= 64 * MIB, "{memory}");
+    assert!(memory["dirtied_bytes"].as_u64().unwrap() >= 60 * MIB, "{memory}");
     assert!(memory["written_bytes"].as_u64().unwrap() > 0, "{memory}");
     let file = File::open(&path).unwrap();
     wait_until("the job's pages to be written and to go", || cached(&file) == 0);

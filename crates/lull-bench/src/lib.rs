@@ -8,6 +8,7 @@
 //! | module | idea |
 //! |---|---|
 //! | [`load`] | load generators, each a separate process that prints one JSON line |
+//! | [`netbed`] | two hosts and a shaped link in network namespaces |
 //! | [`slowdisk`] | a disk with seeks and rotation: FUSE file under a loop device |
 //! | [`contender`] | the ways to run background work that are compared |
 //! | [`experiment`] | the cases of `lull bench disk` and `lull bench cpu`, run in interleaved rounds |
@@ -26,6 +27,7 @@ pub mod demo;
 mod error;
 pub mod experiment;
 pub mod load;
+pub mod netbed;
 pub mod process;
 pub mod progress;
 pub mod record;

@@ -1,7 +1,7 @@
 //! Observers of foreground and background in the kernel.
 //!
-//! Small BPF programs (BTF-typed, so no kprobes and no kernel headers are needed) on the block, scheduler and page-cache tracepoints
-//! keep records in memory-mapped arrays: per disk and for the CPUs, what is in service per class, when the foreground last
+//! Small BPF programs (BTF-typed, so no kprobes and no kernel headers are needed) on the block, scheduler, page-cache and network
+//! tracepoints keep records in memory-mapped arrays: per disk, per network interface and for the CPUs, what is in service per class, when the foreground last
 //! began and ended, and histograms of what the foreground feels, split by whether background was there. Reading a record
 //! costs no system call, so a gate can decide in well under a microsecond.
 //!
@@ -12,16 +12,21 @@
 //! | `bpf/lull_task.h` | the class of a task |
 //! | `bpf/lull_alarm.h` | waking user space once the foreground has stayed away |
 //! | `bpf/lull_pages.h` | what is shared about the page cache |
-//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c` | the programs |
+//! | `bpf/lull_net.h` | the records of interfaces, whose a socket is |
+//! | `bpf/lull_mark.h` | marking the job's sockets |
+//! | `bpf/lull_idle.h` | the congestion control of background TCP |
+//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c`, `bpf/net.bpf.c` | the programs |
 //! | [`record`] | the records in Rust |
 //! | [`load`] | loading programs, waking |
 //! | [`sensor`] | disks |
 //! | [`recorder`] | disks, request by request |
 //! | [`cpu`] | the CPUs |
 //! | [`pages`] | the page cache |
+//! | [`net`] | network interfaces |
 
 pub mod cpu;
 pub mod load;
+pub mod net;
 pub mod pages;
 pub mod record;
 pub mod recorder;
@@ -29,6 +34,7 @@ pub mod sensor;
 
 pub use cpu::{Bursts, CpuClass, CpuReport, CpuSensor, CpuSettings, CpuSlot, CpuTotals, Cpus};
 pub use load::{Observers, Protect, SensorError};
+pub use net::{Congestion, Interface, InterfaceReport, NetSensor, NetSettings};
 pub use recorder::{Recorded, Recorder};
 pub use pages::{Chunk, PageCounts, PageSensor, PageSettings, Touched};
 pub use sensor::{BlockSensor, Device, DeviceReport};

@@ -2,7 +2,8 @@
 //!
 //! Nothing is pinned: programs, maps and timers go with the process that loaded them, also by kill -9.
 
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use libbpf_rs::{
@@ -24,6 +25,9 @@ const PROTECT_AT: usize = 0;
 const TASK_GROUPS_AT: usize = 4;
 /// Programs of this type are run once by the loader, not attached.
 const SETUP: ProgramType = ProgramType::Syscall;
+/// Programs of these types belong to a control group.
+const OF_A_GROUP: [ProgramType; 3] =
+    [ProgramType::CgroupSockAddr, ProgramType::SockOps, ProgramType::CgroupSockopt];
 
 /// A set of observers, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +38,8 @@ pub enum Observers {
     Cpu,
     /// Of the page cache.
     Pages,
+    /// Of network interfaces.
+    Net,
 }
 
 impl Observers {
@@ -42,6 +48,7 @@ impl Observers {
             Self::Block => "lull falls back to /proc/diskstats",
             Self::Cpu => "lull leaves the CPUs to the kernel's own classes",
             Self::Pages => "what the job reads stays in the page cache",
+            Self::Net => "lull leaves the network as it is",
         }
     }
 }
@@ -52,6 +59,7 @@ impl std::fmt::Display for Observers {
             Self::Block => "BPF block observers",
             Self::Cpu => "BPF CPU observers",
             Self::Pages => "BPF page-cache observers",
+            Self::Net => "BPF network observers",
         })
     }
 }
@@ -80,6 +88,19 @@ pub enum SensorError {
     /// All slots are taken.
     #[error("BPF block observers: {MAX_DEVICES} devices are observed already; name fewer with --disk")]
     TooManyDevices,
+    /// All slots are taken.
+    #[error(
+        "BPF network observers: {MAX_DEVICES} interfaces are observed already; the others are left as they are"
+    )]
+    TooManyInterfaces,
+    /// The job's control group cannot be opened.
+    #[error("BPF network observers: cannot open control group '{}': {source}; {}", group.display(), Observers::Net.instead())]
+    Group {
+        /// Its directory.
+        group: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
 }
 
 /// What counts as foreground.
@@ -153,10 +174,36 @@ impl Loaded {
                     let source = std::io::Error::from(std::io::ErrorKind::Unsupported).into();
                     return Err(step("set up a timer")(source));
                 }
-            } else {
+            } else if program.prog_type() != ProgramType::StructOps
+                && !OF_A_GROUP.contains(&program.prog_type())
+            {
                 self.links.push(program.attach().map_err(step("attach the programs"))?);
             }
         }
+        Ok(())
+    }
+
+    /// Attaches the programs that belong to a control group to this one.
+    pub(crate) fn attach_to(&mut self, group: BorrowedFd<'_>) -> Result<(), SensorError> {
+        let observers = self.observers;
+        for program in self.object.progs_mut().filter(|program| OF_A_GROUP.contains(&program.prog_type())) {
+            let link = program.attach_cgroup(group.as_raw_fd()).map_err(|source| SensorError::Bpf {
+                observers,
+                step: "attach to the job's control group",
+                source,
+            })?;
+            self.links.push(link);
+        }
+        Ok(())
+    }
+
+    /// Registers a set of functions (struct_ops) by the name of its map.
+    pub(crate) fn register(&mut self, step: &'static str, name: &str) -> Result<(), SensorError> {
+        let observers = self.observers;
+        let map = self.object.maps_mut().find(|map| map.name() == name);
+        let mut map = map.ok_or_else(|| not_found(observers))?;
+        let link = map.attach_struct_ops();
+        self.links.push(link.map_err(|source| SensorError::Bpf { observers, step, source })?);
         Ok(())
     }
 
@@ -216,11 +263,15 @@ pub(crate) fn set_constant(open: &mut OpenObject, at: usize, value: u32) {
 }
 
 fn map_of<'a>(object: &'a Object, observers: Observers, name: &str) -> Result<Map<'a>, SensorError> {
-    object.maps().find(|map| map.name() == name).ok_or_else(|| SensorError::Bpf {
+    object.maps().find(|map| map.name() == name).ok_or_else(|| not_found(observers))
+}
+
+fn not_found(observers: Observers) -> SensorError {
+    SensorError::Bpf {
         observers,
         step: "find a map of the programs",
         source: std::io::Error::from(std::io::ErrorKind::NotFound).into(),
-    })
+    }
 }
 
 fn misses_of(program: RawFd) -> Option<u64> {

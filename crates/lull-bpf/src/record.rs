@@ -1,5 +1,5 @@
-//! The Rust mirror of `bpf/lull_record.h`: one record per observed device, one per CPU and one of all CPUs, in memory
-//! mapped from the kernel; and one per request that ended, through the ring of a recording.
+//! The Rust mirror of `bpf/lull_record.h`: one record per observed device or interface, one per CPU and one of all
+//! CPUs, in memory mapped from the kernel; and one per request that ended, through the ring of a recording.
 //!
 //! Every field is an atomic, read relaxed: each is one machine word that the kernel programs write alone, and a
 //! decision made on a reading a few nanoseconds old is as good as any. The layout is asserted here at compile time
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lull_core::{ClassView, Histogram, Nanos, Observation, Total, histogram::BUCKETS};
 
 pub(crate) mod cpu;
+pub(crate) mod net;
 
 /// Devices that can be observed at once.
 pub const MAX_DEVICES: usize = 16;

@@ -23,6 +23,7 @@
 //! | [`clean`] | which of the job's dirty pages are written next |
 //! | [`budget`] | the loss that was promised, as credits in a leaky bucket |
 //! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
+//! | [`round_trip`] | the interval of a network interface, from the foreground's round trips |
 //! | [`trial`] | measured harm: randomised short holds, a confidence interval, a verdict |
 #![forbid(unsafe_code)]
 
@@ -39,6 +40,7 @@ pub mod machine;
 pub mod pages;
 mod random;
 pub mod resource;
+pub mod round_trip;
 pub mod setting;
 pub mod share;
 pub mod time;
@@ -65,6 +67,7 @@ pub use machine::{
 };
 pub use pages::PageSet;
 pub use resource::{Input, Resource, Ticket, Wake};
+pub use round_trip::{RoundTripSetting, RoundTrips};
 pub use setting::{Closing, Foreground, Opening, Setting};
 pub use share::{Loss, Share};
 pub use time::{Interval, Nanos};

@@ -72,6 +72,25 @@ static inline enum lull_state lull_derive_state(const struct lull_class_view *fg
 	return (long long)bg->in_service > 0 ? LULL_B : LULL_I;
 }
 
+/* Packets of a class that wait in an interface's queue. */
+static inline lull_u64 lull_in_queue(const struct lull_class_view *view, lull_u64 now)
+{
+	if (view->started <= view->ended || now >= view->last_start_ns + LULL_STALE_NS)
+		return 0;
+	return view->started - view->ended;
+}
+
+/* The state of an interface, whose views do not say what is in service. */
+static inline enum lull_state lull_interface_state(const struct lull_device *device, lull_u64 now)
+{
+	struct lull_class_view fg = device->view[LULL_FOREGROUND];
+	struct lull_class_view bg = device->view[LULL_BACKGROUND];
+
+	fg.in_service = lull_in_queue(&fg, now);
+	bg.in_service = lull_in_queue(&bg, now);
+	return lull_derive_state(&fg, &bg, device->interval_ns, device->flags, now);
+}
+
 /*
  * Whether a foreground task can run and waits for a CPU, while none runs
  * (lull-bpf/src/cpu.rs). One that waits for longer than any CPU takes to wake

@@ -63,6 +63,10 @@ enum lull_event {
 
 #define LULL_INFINITE (~0ULL)
 
+/* No packet waits in an interface's queue for longer than this; one that seems to has left unseen.
+ */
+#define LULL_STALE_NS 1000000000ULL
+
 struct lull_class_view {
 	lull_u64 started;
 	lull_u64 ended;
@@ -174,6 +178,25 @@ struct lull_sched {
 	lull_u32 unused_end;
 };
 
+/*
+ * One network interface. A request is a packet, from the stack's handing it to
+ * the interface until the driver takes it. Packets leave the queue of their
+ * class in order, so what waits is what started after the last one that ended:
+ * a missed end is mended by the next one (lull_in_queue).
+ */
+struct lull_interface {
+	struct lull_device device; /* in_service stays 0 */
+	/* Written by user space: background is held up to then, and never later. */
+	lull_u64 held_until_ns;
+	/* Written by the kernel programs. */
+	lull_u64 ended_bytes[LULL_CLASSES];
+	lull_u64
+	    rtt_ns; /* largest smoothed round trip of foreground TCP since user space took it */
+	lull_u64 unused[4];
+};
+
+_Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 64,
+	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_cpu) == 192 + 5 * 8 * (LULL_BUCKETS + 1) + 24,
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_cpu) % 64 == 0, "CPUs share no cache line");

@@ -72,10 +72,9 @@ static __always_inline int lull_in_idle_group(struct task_struct *task)
 	return 0;
 }
 
-/* Whether the task is in the cgroup v2 group with this id or below it. */
-static __always_inline int lull_in_group(struct task_struct *task, __u64 id)
+/* Whether a cgroup v2 group is the one with this id or below it. */
+static __always_inline int lull_is_group_below(struct cgroup *group, __u64 id)
 {
-	struct cgroup *group = task->cgroups->dfl_cgrp;
 	struct cgroup_subsys_state *above;
 
 	for (int level = 0; level < LULL_PARENTS && group; level++) {
@@ -89,21 +88,18 @@ static __always_inline int lull_in_group(struct task_struct *task, __u64 id)
 	return 0;
 }
 
-/* Whether the task, or one of its parents, or its cgroup is under --protect. */
-static __always_inline int lull_is_protected(struct task_struct *task)
+/* Whether the task is in the cgroup v2 group with this id or below it. */
+static __always_inline int lull_in_group(struct task_struct *task, __u64 id)
 {
-	struct cgroup *group = task->cgroups->dfl_cgrp;
+	return lull_is_group_below(task->cgroups->dfl_cgrp, id);
+}
+
+/* Whether a cgroup v2 group, or one above it, is under --protect. */
+static __always_inline int lull_is_group_protected(struct cgroup *group)
+{
 	struct cgroup_subsys_state *above;
 	__u64 key;
 
-	for (int i = 0; i < LULL_PARENTS; i++) {
-		key = (__u32)task->tgid;
-		if (key <= 1)
-			break;
-		if (bpf_map_lookup_elem(&protected_ids, &key))
-			return 1;
-		task = task->real_parent;
-	}
 	for (int level = 0; level < LULL_PARENTS && group; level++) {
 		key = group->kn->id | 1ULL << 63; /* apart from process ids */
 		if (bpf_map_lookup_elem(&protected_ids, &key))
@@ -114,6 +110,23 @@ static __always_inline int lull_is_protected(struct task_struct *task)
 		group = above->cgroup;
 	}
 	return 0;
+}
+
+/* Whether the task, or one of its parents, or its cgroup is under --protect. */
+static __always_inline int lull_is_protected(struct task_struct *task)
+{
+	struct cgroup *group = task->cgroups->dfl_cgrp;
+	__u64 key;
+
+	for (int i = 0; i < LULL_PARENTS; i++) {
+		key = (__u32)task->tgid;
+		if (key <= 1)
+			break;
+		if (bpf_map_lookup_elem(&protected_ids, &key))
+			return 1;
+		task = task->real_parent;
+	}
+	return lull_is_group_protected(group);
 }
 
 #endif

@@ -18,3 +18,11 @@ lull_u32 lull_check_foreground_waits(lull_u64 running, lull_u64 begun_ns, lull_u
 {
 	return (lull_u32)lull_foreground_waits(running, begun_ns, woken_ns, now);
 }
+
+lull_u64 lull_check_in_queue(lull_u64 started, lull_u64 ended, lull_u64 last_start_ns, lull_u64 now)
+{
+	struct lull_class_view view = {
+	    .started = started, .ended = ended, .last_start_ns = last_start_ns};
+
+	return lull_in_queue(&view, now);
+}

@@ -1,6 +1,7 @@
 //! The shared C header, compiled natively, against the Rust originals.
 
 use super::cpu::{PENDING_NS, foreground_waits};
+use super::net::{STALE, in_queue};
 use super::{PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, RawView, START_ON_REQUEST};
 use lull_core::{
     ClassView, Interval, Nanos, Observation, StartRule, State, Variant, derive_state, histogram::bucket_of,
@@ -16,6 +17,7 @@ unsafe extern "C" {
         flags: u32,
         now: u64,
     ) -> u32;
+    fn lull_check_in_queue(started: u64, ended: u64, last_start_ns: u64, now: u64) -> u64;
     fn lull_check_foreground_waits(running: u64, begun_ns: u64, woken_ns: u64, now: u64) -> u32;
 }
 
@@ -48,6 +50,19 @@ proptest! {
         // SAFETY: a pure function of an integer.
         let c = unsafe { lull_check_bucket_of(value) };
         prop_assert_eq!(c as usize, bucket_of(Nanos(value)));
+    }
+
+    #[test]
+    fn what_is_in_a_queue_agrees(
+        started in 0_u64..5,
+        ended in 0_u64..5,
+        last_start in 0_u64..10,
+        now in prop_oneof![0_u64..10, STALE.0 - 5..STALE.0 + 15],
+    ) {
+        let view = ClassView { in_service: 0, started, ended, last_start: Nanos(last_start), last_end: Nanos::ZERO };
+        // SAFETY: a pure function of integers.
+        let c = unsafe { lull_check_in_queue(started, ended, last_start, now) };
+        prop_assert_eq!(c, in_queue(&view, Nanos(now)));
     }
 
     #[test]

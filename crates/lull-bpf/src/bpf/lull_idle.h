@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A congestion control for background TCP: nothing while the interface is held
+ * by the foreground, and no queue of its own at any other time.
+ *
+ *                 interface in F or P
+ *     open ───────────────────────────────▶ held
+ *       ▲    keeps its window in mind        │  two packets in flight, at a
+ *       └────────────────────────────────────┘  hundredth of the best rate
+ *                 interface in I or B
+ *
+ * Held, a flow keeps a trickle, because only an acknowledgement runs this code:
+ * without one nothing would tell the flow that the interface is free again. Two
+ * packets, because receivers acknowledge every second one at once and a single
+ * one late.
+ *
+ * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
+ * packets make a queue of more than about a millisecond anywhere on the way
+ * (LEDBAT's idea, RFC 6817, with a shorter target), so that it also yields to
+ * foreground that is sent by other machines. Packets are paced.
+ *
+ * `held_until_ns` is written by user space ever anew: without lull, flows are
+ * open.
+ */
+#ifndef LULL_IDLE_H
+#define LULL_IDLE_H
+
+#define LULL_HELD_PACKETS 2
+/* Of the best rate that was seen, to the power of two; and in bytes per second at least. */
+#define LULL_HELD_SHIFT 7
+#define LULL_HELD_RATE 65536ULL
+/* A queue of this many microseconds is too long, plus a share of the round trip. */
+#define LULL_QUEUE_US 1000
+#define LULL_QUEUE_SHIFT 3
+#define LULL_QUEUE_MOST_US 5000
+#define LULL_SECOND_NS 1000000000ULL
+#define LULL_SECOND_US 1000000ULL
+#define LULL_PACING_NEEDED 1
+#define LULL_CA_CWR 2
+#define LULL_CA_RECOVERY 3
+#define LULL_NO_THRESHOLD 0x7fffffff
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct inet_connection_sock {
+	__u64 icsk_ca_priv[13];
+};
+struct rate_sample {
+	__s32 delivered;
+	long interval_us;
+	long rtt_us;
+	__u32 acked_sacked;
+	__u32 prior_in_flight;
+};
+#pragma clang attribute pop
+
+/* As the kernel's, but with only the members that are set. */
+struct tcp_congestion_ops {
+	__u32 (*ssthresh)(struct sock *sk);
+	void (*set_state)(struct sock *sk, __u8 state);
+	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
+	__u32 (*undo_cwnd)(struct sock *sk);
+	char name[16];
+	void (*init)(struct sock *sk);
+};
+
+/* Kept with the socket, at most 104 bytes. */
+struct flow {
+	__u64 best_rate; /* bytes per second */
+	__u64 shrunk_ns;
+	__u32 kept_window; /* 0: open */
+	__u32 state;
+};
+
+static __always_inline struct flow *flow_of(struct sock *sk)
+{
+	return (struct flow *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+static __always_inline __u32 at_least(__u32 window)
+{
+	return window > LULL_HELD_PACKETS ? window : LULL_HELD_PACKETS;
+}
+
+/* Whether the interface that the socket sends through is the foreground's now. */
+static __always_inline int is_held(struct sock *sk, __u64 now)
+{
+	struct lull_interface *interface;
+	struct dst_entry *dst = sk->sk_dst_cache;
+	enum lull_state state;
+	__u32 slot;
+
+	if (!dst)
+		return 0;
+	interface = interface_of(dst->dev, &slot);
+	if (!interface || now >= interface->held_until_ns)
+		return 0;
+	state = lull_interface_state(&interface->device, now);
+	return state == LULL_F || state == LULL_P;
+}
+
+SEC("struct_ops")
+void BPF_PROG(lull_idle_init, struct sock *sk)
+{
+	struct flow *flow = flow_of(sk);
+
+	flow->best_rate = 0;
+	flow->shrunk_ns = 0;
+	flow->kept_window = 0;
+	flow->state = 0;
+	/* Without the fq qdisc TCP keeps the pace by itself. */
+	if (!sk->sk_pacing_status)
+		sk->sk_pacing_status = LULL_PACING_NEEDED;
+}
+
+SEC("struct_ops")
+void BPF_PROG(lull_idle_state, struct sock *sk, __u8 state)
+{
+	flow_of(sk)->state = state;
+}
+
+/* After a loss. */
+SEC("struct_ops")
+__u32 BPF_PROG(lull_idle_ssthresh, struct sock *sk)
+{
+	struct flow *flow = flow_of(sk);
+	__u32 window = tcp_of(sk)->snd_cwnd;
+
+	if (flow->kept_window) {
+		flow->kept_window = at_least(flow->kept_window / 2);
+		window = flow->kept_window * 2;
+	}
+	return at_least(window / 2);
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(lull_idle_undo, struct sock *sk)
+{
+	return tcp_of(sk)->snd_cwnd;
+}
+
+static __always_inline void note_rate(struct flow *flow, struct tcp_sock *tp,
+				      const struct rate_sample *rs)
+{
+	__u64 rate;
+
+	if (rs->delivered <= 0 || rs->interval_us <= 0)
+		return;
+	rate = (__u64)rs->delivered * tp->mss_cache * LULL_SECOND_US / (__u64)rs->interval_us;
+	if (rate > flow->best_rate)
+		flow->best_rate = rate;
+	else
+		flow->best_rate -= flow->best_rate >> 12;
+}
+
+/* The window of an open flow after an acknowledgement. */
+static __always_inline void steer(struct sock *sk, const struct rate_sample *rs, __u64 now)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct flow *flow = flow_of(sk);
+	__u32 window = tp->snd_cwnd, threshold = tp->snd_ssthresh;
+	__u32 least_us = tp->rtt_min.s[0].v, target_us = least_us >> LULL_QUEUE_SHIFT;
+	__u32 acked = rs->acked_sacked;
+
+	target_us += LULL_QUEUE_US;
+	if (target_us > LULL_QUEUE_MOST_US)
+		target_us = LULL_QUEUE_MOST_US;
+	if (flow->state == LULL_CA_CWR || flow->state == LULL_CA_RECOVERY) {
+		tp->snd_cwnd = at_least(window < threshold ? window : threshold);
+		return;
+	}
+	if (rs->rtt_us > 0 && (__u64)rs->rtt_us > (__u64)least_us + target_us) {
+		/* Once in a round trip: what is in flight shows the window before. */
+		if (now - flow->shrunk_ns < (__u64)(tp->srtt_us >> 3) * 1000)
+			return;
+		flow->shrunk_ns = now;
+		tp->snd_cwnd = at_least(window - (window >> 3));
+		tp->snd_ssthresh = tp->snd_cwnd;
+		return;
+	}
+	/* A window that is not used proves nothing. */
+	if (rs->prior_in_flight + acked < window - (window >> 2))
+		return;
+	if (window < threshold) {
+		tp->snd_cwnd = window + acked;
+		return;
+	}
+	tp->snd_cwnd_cnt += acked;
+	if (tp->snd_cwnd_cnt >= window) {
+		tp->snd_cwnd_cnt = 0;
+		tp->snd_cwnd = window + 1;
+	}
+}
+
+SEC("struct_ops")
+void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct tcp_sock *tp = tcp_of(sk);
+	struct flow *flow = flow_of(sk);
+	__u64 rate;
+
+	if (is_held(sk, now)) {
+		if (!flow->kept_window)
+			flow->kept_window = at_least(tp->snd_cwnd);
+		rate = flow->best_rate >> LULL_HELD_SHIFT;
+		tp->snd_cwnd = LULL_HELD_PACKETS;
+		sk->sk_pacing_rate = rate > LULL_HELD_RATE ? rate : LULL_HELD_RATE;
+		return;
+	}
+	if (flow->kept_window) {
+		tp->snd_cwnd = flow->kept_window;
+		flow->kept_window = 0;
+	} else {
+		note_rate(flow, tp, rs);
+		steer(sk, rs, now);
+	}
+	if (!tp->srtt_us)
+		return;
+	/* Twice the window per round trip while it doubles, else a fifth more, so that pacing never
+	 * bounds it. */
+	rate = (__u64)tp->snd_cwnd * tp->mss_cache * 8 * LULL_SECOND_US / tp->srtt_us;
+	sk->sk_pacing_rate = tp->snd_cwnd < tp->snd_ssthresh ? rate * 2 : rate + rate / 5;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops lull_idle = {
+    .init = (void *)lull_idle_init,
+    .set_state = (void *)lull_idle_state,
+    .ssthresh = (void *)lull_idle_ssthresh,
+    .undo_cwnd = (void *)lull_idle_undo,
+    .cong_control = (void *)lull_idle_control,
+    .name = "lull_idle",
+};
+
+#endif

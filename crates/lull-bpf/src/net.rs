@@ -1,0 +1,298 @@
+//! Observing network interfaces, marking a job's sockets, and its congestion control.
+//!
+//! | term | meaning here |
+//! |---|---|
+//! | request | a packet, from the stack's handing it to the interface until the driver takes it |
+//! | latency | of a packet: the time in between, which is the queueing discipline's |
+//! | quiet, loaded | no background waited when the packet arrived; some did |
+//! | gap | from the last foreground packet that left to the next that arrives |
+//!
+//! Background is what a socket of the job sends and what carries DSCP Lower Effort (RFC 8622); the rest is foreground, or
+//! with `--protect` what sockets of the named groups send. A packet with segmentation offload is one request.
+//!
+//! Marks and congestion control are attached to the job's control group, so that they reach all it starts and nothing else.
+//! Nothing is pinned: links go with the process. Sockets that use the congestion control keep it, open, until they are
+//! closed; the time up to which it holds ([`Interface::hold_until`]) is written ever anew, so that a dead lull holds nobody.
+//!
+//! Missed events mend themselves: see `bpf/net.bpf.c`.
+//!
+//! Source: the paper, sections 3.2 and 4.3; `Documentation/bpf/prog_cgroup_sockopt.rst`, `include/trace/events/net.h`.
+
+use std::fs::File;
+use std::os::fd::{AsFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use libbpf_rs::{OpenObject, ProgramType};
+use lull_core::{Histogram, Interval, Nanos, Observation};
+use memmap2::MmapRaw;
+
+use crate::load::{Aligned, Loaded, Observers, Protect, SensorError};
+use crate::record::net::RawInterface;
+use crate::record::{INFINITE_NS, MAX_DEVICES};
+
+static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/net.bpf.o")));
+
+/// The name of the congestion control and of its map.
+const IDLE: &str = "lull_idle";
+/// Where the loader's constants are in `.rodata`, after those of `lull_task.h`.
+const JOB_GROUP_AT: usize = 8;
+const CONGESTION_AT: usize = 16;
+/// The longest name of a congestion control, with the zero that ends it.
+const NAME_BYTES: usize = 16;
+
+/// What is foreground and whose sockets are marked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NetSettings {
+    /// What is foreground. Only control groups can be told from a packet: process ids are ignored.
+    pub protect: Protect,
+    /// The directory of the job's cgroup v2 group. Without one only packets with the mark are background.
+    pub job_group: Option<PathBuf>,
+    /// The congestion control for background TCP where the own one cannot be had.
+    pub fallback: Option<String>,
+}
+
+/// What controls the job's TCP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// The own one, which knows the interface's state.
+    Idle,
+    /// One of the kernel's, which does not; why.
+    Kernel {
+        /// Its name.
+        name: String,
+        /// Why the own one cannot be had.
+        why: String,
+    },
+    /// What each socket has anyway; why.
+    Unchanged {
+        /// Why the own one cannot be had.
+        why: String,
+    },
+}
+
+impl Congestion {
+    const fn name(&self) -> &str {
+        match self {
+            Self::Idle => IDLE,
+            Self::Kernel { name, .. } => name.as_str(),
+            Self::Unchanged { .. } => "",
+        }
+    }
+}
+
+/// The loaded programs.
+pub struct NetSensor {
+    programs: Loaded,
+    records: Arc<MmapRaw>,
+    watched: u32,
+    congestion: Congestion,
+}
+
+impl std::fmt::Debug for NetSensor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NetSensor").field("congestion", &self.congestion).finish_non_exhaustive()
+    }
+}
+
+impl NetSensor {
+    /// Loads and attaches the programs. Needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and kernel BTF.
+    ///
+    /// # Errors
+    /// When the kernel has no BTF, the rights are missing, a program is refused or the group cannot be opened.
+    pub fn load(settings: &NetSettings) -> Result<Self, SensorError> {
+        let group = settings.job_group.as_ref().map(|path| {
+            let failed = |source| SensorError::Group { group: path.clone(), source };
+            let directory = File::open(path).map_err(failed)?;
+            let id = directory.metadata().map_err(failed)?.ino();
+            Ok((directory, id))
+        });
+        let group = group.transpose()?;
+        let id = group.as_ref().map_or(0, |(_, id)| *id);
+        let (mut programs, congestion) = match load(settings, id, &Congestion::Idle) {
+            Ok(programs) => (programs, Congestion::Idle),
+            Err(error) => {
+                let why = error.to_string();
+                let congestion = match &settings.fallback {
+                    Some(name) => Congestion::Kernel { name: name.clone(), why },
+                    None => Congestion::Unchanged { why },
+                };
+                (load(settings, id, &congestion)?, congestion)
+            }
+        };
+        let records = programs.mapped("interfaces", MAX_DEVICES * size_of::<RawInterface>())?;
+        programs.attach()?;
+        if let Some((directory, _)) = &group {
+            programs.attach_to(directory.as_fd())?;
+        }
+        Ok(Self { programs, records, watched: 0, congestion })
+    }
+
+    /// What controls the job's TCP.
+    pub fn congestion(&self) -> &Congestion {
+        &self.congestion
+    }
+
+    /// Begins to observe the interface with this index in the network namespace of this number (`/proc/PID/ns/net`).
+    ///
+    /// # Errors
+    /// When all slots are taken.
+    pub fn watch(&mut self, namespace: u32, index: u32) -> Result<Interface, SensorError> {
+        let slot = self.watched;
+        if slot as usize >= MAX_DEVICES {
+            return Err(SensorError::TooManyInterfaces);
+        }
+        let key = u64::from(namespace) << 32 | u64::from(index);
+        self.programs.put("watch an interface", "slots", &key.to_ne_bytes(), &slot.to_ne_bytes())?;
+        self.watched += 1;
+        Ok(Interface { records: Arc::clone(&self.records), slot: slot as usize })
+    }
+
+    /// A descriptor that polls readable when an awaited event has happened.
+    pub fn wake_fd(&self) -> RawFd {
+        self.programs.wake_fd()
+    }
+
+    /// Takes all wake-ups that are there.
+    pub fn drain(&self) {
+        self.programs.drain();
+    }
+}
+
+/// Loads for this congestion control, and registers it if it is the own one.
+fn load(settings: &NetSettings, group: u64, congestion: &Congestion) -> Result<Loaded, SensorError> {
+    let protect = Protect { pids: Vec::new(), cgroup_ids: settings.protect.cgroup_ids.clone() };
+    let own = *congestion == Congestion::Idle;
+    let mut programs = Loaded::load(Observers::Net, &PROGRAMS.0, &protect, |open| {
+        set_constants(open, group, congestion.name());
+        if !own {
+            for mut program in
+                open.progs_mut().filter(|program| program.prog_type() == ProgramType::StructOps)
+            {
+                program.set_autoload(false);
+            }
+            for mut map in open.maps_mut().filter(|map| map.name() == IDLE) {
+                map.set_autocreate(false)?;
+            }
+        }
+        Ok(())
+    })?;
+    if own {
+        programs.register("register a congestion control", IDLE)?;
+    }
+    Ok(programs)
+}
+
+fn set_constants(open: &mut OpenObject, group: u64, congestion: &str) {
+    for mut map in open.maps_mut() {
+        if map.name().to_string_lossy().ends_with(".rodata")
+            && let Some(data) = map.initial_value_mut()
+        {
+            data[JOB_GROUP_AT..CONGESTION_AT].copy_from_slice(&group.to_ne_bytes());
+            let name = congestion.as_bytes().iter().take(NAME_BYTES - 1);
+            for (to, from) in data[CONGESTION_AT..CONGESTION_AT + NAME_BYTES].iter_mut().zip(name) {
+                *to = *from;
+            }
+        }
+    }
+}
+
+/// One observed interface. Cheap to clone; readable from any thread without a system call.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    records: Arc<MmapRaw>,
+    slot: usize,
+}
+
+/// What is only read now and then. Everything is cumulative.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceReport {
+    /// Time in the queue of foreground packets that found no background there.
+    pub quiet: Histogram,
+    /// … and of those that did.
+    pub loaded: Histogram,
+    /// Spans without foreground in the queue.
+    pub gaps: Histogram,
+    /// Time in the queue of background packets.
+    pub service: Histogram,
+    /// State × event counts (I-7), in the order I F B P × f b t i.
+    pub counters: [[u64; 4]; 4],
+    /// Background packets, other than TCP's, that arrived in F or P.
+    pub leaks: u64,
+    /// Packets of neither class.
+    pub neutral: u64,
+    /// Packets and bytes of the foreground.
+    pub foreground: (u64, u64),
+    /// Packets and bytes of the background.
+    pub background: (u64, u64),
+}
+
+impl Interface {
+    fn raw(&self) -> &RawInterface {
+        // SAFETY: the mapping holds MAX_DEVICES records and slot is below that; all fields that are shared are atomics,
+        // so that the kernel may write while we read; the mapping lives as long as the Arc.
+        unsafe { &*self.records.as_mut_ptr().cast::<RawInterface>().add(self.slot) }
+    }
+
+    /// Both classes at `now`.
+    pub fn observation(&self, now: Nanos) -> Observation {
+        self.raw().observation(now)
+    }
+
+    /// Background bytes in the interface's queue at `now`.
+    pub fn queued_bytes(&self, now: Nanos) -> u64 {
+        self.raw().queued_bytes(now)
+    }
+
+    /// Background packets, other than TCP's, that arrived in F or P, so far.
+    pub fn leaks(&self) -> u64 {
+        self.raw().device.leaks.load(Ordering::Relaxed)
+    }
+
+    /// Tells the kernel side the interval and the `flags` of the record.
+    pub fn set_policy(&self, interval: Interval, flags: u32) {
+        let interval_ns = match interval {
+            Interval::Finite(length) => length.0,
+            Interval::Infinite => INFINITE_NS,
+        };
+        self.raw().device.interval_ns.store(interval_ns, Ordering::Relaxed);
+        self.raw().device.flags.store(flags, Ordering::Relaxed);
+    }
+
+    /// Lets the congestion control hold background in F and P up to `until`. To be said ever anew.
+    pub fn hold_until(&self, until: Nanos) {
+        self.raw().held_until_ns.store(until.0, Ordering::Relaxed);
+    }
+
+    /// The largest smoothed round trip of foreground TCP that sent since this was last asked.
+    pub fn take_rtt(&self) -> Option<Nanos> {
+        Some(Nanos(self.raw().rtt_ns.swap(0, Ordering::Relaxed))).filter(|rtt| *rtt > Nanos::ZERO)
+    }
+
+    /// Asks for one wake-up at the next of these events (`WAKE_*`). Read the state again afterwards: the event may
+    /// have come just before.
+    pub fn ask_wake(&self, reasons: u32) {
+        self.raw().device.wake.fetch_or(reasons, Ordering::SeqCst);
+    }
+
+    /// Everything that is kept.
+    pub fn report(&self) -> InterfaceReport {
+        let raw = &self.raw().device;
+        let total = |class: usize| (raw.view[class].read().started, raw.view[class].bytes());
+        InterfaceReport {
+            quiet: raw.quiet.read(),
+            loaded: raw.loaded.read(),
+            gaps: raw.gaps.read(),
+            service: raw.service.read(),
+            counters: std::array::from_fn(|s| {
+                std::array::from_fn(|e| raw.counters[s][e].load(Ordering::Relaxed))
+            }),
+            leaks: self.leaks(),
+            neutral: raw.neutral.load(Ordering::Relaxed),
+            foreground: total(0),
+            background: total(1),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `struct lull_interface`: one record per observed network interface.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lull_core::{ClassView, Nanos, Observation};
+
+use super::RawDevice;
+
+/// No packet waits in an interface's queue for longer than this; one that seems to has left unseen.
+pub(crate) const STALE: Nanos = Nanos::from_secs(1);
+
+/// `struct lull_interface`.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct RawInterface {
+    pub(crate) device: RawDevice,
+    pub(crate) held_until_ns: AtomicU64,
+    pub(crate) ended_bytes: [AtomicU64; 2],
+    pub(crate) rtt_ns: AtomicU64,
+    unused: [u64; 4],
+}
+
+const _: () = {
+    assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 64);
+    assert!(std::mem::offset_of!(RawInterface, held_until_ns) == size_of::<RawDevice>());
+    assert!(std::mem::offset_of!(RawInterface, rtt_ns) == size_of::<RawDevice>() + 24);
+};
+
+/// `lull_in_queue` of `lull_policy.h`: packets of a class that wait.
+pub(crate) fn in_queue(view: &ClassView, now: Nanos) -> u64 {
+    if now.0 >= view.last_start.0.saturating_add(STALE.0) {
+        return 0;
+    }
+    view.started.saturating_sub(view.ended)
+}
+
+impl RawInterface {
+    /// Both classes at `now`.
+    pub(crate) fn observation(&self, now: Nanos) -> Observation {
+        let Observation { mut foreground, mut background } = self.device.observation();
+        for view in [&mut foreground, &mut background] {
+            view.in_service = u32::try_from(in_queue(view, now)).unwrap_or(u32::MAX);
+        }
+        Observation { foreground, background }
+    }
+
+    /// Background bytes that wait at `now`.
+    pub(crate) fn queued_bytes(&self, now: Nanos) -> u64 {
+        if self.observation(now).background.in_service == 0 {
+            return 0;
+        }
+        self.device.view[1].bytes().saturating_sub(self.ended_bytes[1].load(Ordering::Relaxed))
+    }
+}

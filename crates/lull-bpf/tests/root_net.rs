@@ -1,0 +1,205 @@
+//! The network programs in a namespace and a control group of our own. Needs root, BPF, cgroup v2 and `ip`.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::Read;
+use std::net::{TcpListener, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use lull_bpf::record::WAKE_LEAK;
+use lull_bpf::{Congestion, Interface, NetSensor, NetSettings};
+use lull_core::{Interval, Nanos};
+
+/// DSCP 1, Lower Effort.
+const LOWER_EFFORT: i32 = 0x04;
+const HANG: Duration = Duration::from_secs(20);
+
+fn now() -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a valid place for the answer.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    Nanos::from_secs(time.tv_sec.unsigned_abs()).plus(Nanos(time.tv_nsec.unsigned_abs()))
+}
+
+/// A cgroup v2 group; removed when dropped.
+struct Group(PathBuf);
+
+impl Group {
+    fn new() -> Option<Self> {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let mount = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2"))?;
+        let path = Path::new(mount.split(' ').nth(1)?).join(format!("lull-test-net-{}", std::process::id()));
+        std::fs::create_dir(&path).ok()?;
+        Some(Self(path))
+    }
+
+    /// A shell script that runs in the group, and in the namespace of the calling thread.
+    fn bash(&self, script: &str) -> Child {
+        let script = format!("echo 0 > {}/cgroup.procs; {script}", self.0.display());
+        Command::new("bash").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let started = Instant::now();
+        while std::fs::remove_dir(&self.0).is_err() && started.elapsed() < HANG {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+struct Scene {
+    sensor: NetSensor,
+    loopback: Interface,
+    group: Group,
+}
+
+/// The calling thread is in a namespace of its own from then on.
+fn scene() -> Option<Scene> {
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("SKIPPED: needs root");
+        return None;
+    }
+    let Some(group) = Group::new() else {
+        eprintln!("SKIPPED: no cgroup v2 to make a group in");
+        return None;
+    };
+    // SAFETY: moves this thread alone.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0
+        || !Command::new("ip").args(["link", "set", "lo", "up"]).status().is_ok_and(|status| status.success())
+    {
+        eprintln!("SKIPPED: no network namespace of our own, or no ip command");
+        return None;
+    }
+    let settings = NetSettings { job_group: Some(group.0.clone()), ..NetSettings::default() };
+    let mut sensor = match NetSensor::load(&settings) {
+        Ok(sensor) => sensor,
+        Err(error) if Path::new("/sys/kernel/btf/vmlinux").exists() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            return None;
+        }
+    };
+    let namespace = std::fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
+    let loopback = sensor.watch(u32::try_from(namespace).unwrap(), 1).unwrap();
+    Some(Scene { sensor, loopback, group })
+}
+
+fn set_tos(socket: &UdpSocket, tos: i32) {
+    // SAFETY: an integer option and its size.
+    let outcome = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_TOS, (&raw const tos).cast(), 4)
+    };
+    assert_eq!(outcome, 0);
+}
+
+#[test]
+fn root_packets_are_told_apart_by_group_and_by_mark() {
+    let Some(Scene { sensor: _sensor, loopback, group }) = scene() else { return };
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = receiver.local_addr().unwrap();
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..20 {
+        sender.send_to(&[7; 100], to).unwrap();
+    }
+    let seen = loopback.observation(now());
+    assert_eq!((seen.foreground.started, seen.background.started), (20, 0), "{seen:?}");
+    set_tos(&sender, LOWER_EFFORT);
+    for _ in 0..5 {
+        sender.send_to(&[7; 100], to).unwrap();
+    }
+    assert_eq!(loopback.observation(now()).background.started, 5);
+    let script = format!("for i in 1 2 3 4 5 6 7; do echo hello > /dev/udp/127.0.0.1/{}; done", to.port());
+    assert!(group.bash(&script).wait().unwrap().success());
+    let seen = loopback.observation(now());
+    let report = loopback.report();
+    assert_eq!((seen.foreground.started, seen.background.started), (20, 12), "{seen:?}");
+    assert_eq!((seen.foreground.in_service, seen.background.in_service), (0, 0));
+    assert_eq!(report.quiet.count() + report.loaded.count(), seen.foreground.ended);
+    // With the headers of UDP, IPv4 and the link.
+    assert_eq!(report.foreground, (20, 20 * 142));
+    assert_eq!(loopback.queued_bytes(now()), 0);
+}
+
+#[test]
+fn root_a_datagram_of_the_job_carries_the_mark() {
+    let Some(Scene { sensor: _sensor, group, loopback: _ }) = scene() else { return };
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let receiver = UdpSocket::bind(address).unwrap();
+        receiver.set_read_timeout(Some(HANG)).unwrap();
+        let on = 1_i32;
+        let (level, option) = if address.starts_with('[') {
+            (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)
+        } else {
+            (libc::IPPROTO_IP, libc::IP_RECVTOS)
+        };
+        // SAFETY: an integer option and its size.
+        unsafe { libc::setsockopt(receiver.as_raw_fd(), level, option, (&raw const on).cast(), 4) };
+        let host = address.trim_end_matches(":0").trim_matches(['[', ']']);
+        let script = format!("echo hello > /dev/udp/{host}/{}", receiver.local_addr().unwrap().port());
+        assert!(group.bash(&script).wait().unwrap().success());
+        assert_eq!(received_class(&receiver) & 0xfc, LOWER_EFFORT, "{address}");
+    }
+}
+
+/// Receives a datagram; its traffic class.
+fn received_class(socket: &UdpSocket) -> i32 {
+    let mut data = [0_u8; 64];
+    let mut control = [0_u64; 16];
+    let mut part = libc::iovec { iov_base: data.as_mut_ptr().cast(), iov_len: data.len() };
+    // SAFETY: all zero is a valid header.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control);
+    // SAFETY: the header's buffers live through the call, and the control messages are walked within their length.
+    unsafe {
+        assert!(libc::recvmsg(socket.as_raw_fd(), &raw mut header, 0) > 0);
+        let message = libc::CMSG_FIRSTHDR(&raw const header);
+        assert!(!message.is_null());
+        i32::from(*libc::CMSG_DATA(message))
+    }
+}
+
+#[test]
+fn root_tcp_of_the_job_has_the_own_congestion_control_and_the_mark_wins() {
+    let Some(Scene { sensor, group, .. }) = scene() else { return };
+    if *sensor.congestion() != Congestion::Idle {
+        eprintln!("SKIPPED: {:?}", sensor.congestion());
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut job = group.bash(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo hello >&3; read -r line"));
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.read_exact(&mut [0; 6]).unwrap();
+    let filter = format!("dport = :{port}");
+    let shown = Command::new("ss").args(["-Htin", &filter]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    drop(job.stdin.take());
+    job.wait().unwrap();
+    assert!(shown.contains("lull_idle"), "{shown}");
+}
+
+#[test]
+fn root_a_datagram_of_the_job_in_an_endless_interval_is_a_leak_and_wakes() {
+    let Some(Scene { sensor, loopback, group }) = scene() else { return };
+    loopback.set_policy(Interval::Infinite, 0);
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = receiver.local_addr().unwrap();
+    UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"hello", to).unwrap();
+    loopback.ask_wake(WAKE_LEAK);
+    assert!(group.bash(&format!("echo hello > /dev/udp/127.0.0.1/{}", to.port())).wait().unwrap().success());
+    assert_eq!(loopback.leaks(), 1);
+    let mut poll = libc::pollfd { fd: sensor.wake_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one valid pollfd.
+    assert_eq!(unsafe { libc::poll(&raw mut poll, 1, 2_000) }, 1);
+    sensor.drain();
+}

@@ -24,6 +24,7 @@ pub mod cgroups;
 pub mod cpu;
 pub mod disks;
 pub mod kernel;
+pub mod net;
 pub mod seccomp;
 mod trial;
 pub mod user;
@@ -33,6 +34,7 @@ pub use cgroups::{CgroupFacts, Hierarchy, Layout};
 pub use cpu::{Autogroup, CpuFacts};
 pub use disks::{DiskFacts, IoprioEffect, IoprioLevel};
 pub use kernel::Kernel;
+pub use net::{InterfaceFacts, NetFacts};
 pub use seccomp::SeccompFacts;
 pub use user::{Limit, UserFacts};
 
@@ -115,6 +117,8 @@ pub struct Facts {
     pub cgroups: CgroupFacts,
     /// CPUs, memory, CPU classes.
     pub cpu: CpuFacts,
+    /// Network interfaces and TCP.
+    pub net: NetFacts,
     /// Every disk that has a size.
     pub disks: Vec<DiskFacts>,
 }
@@ -131,6 +135,7 @@ impl Facts {
             bpf: BpfFacts::read(&root),
             seccomp: SeccompFacts::read(&kernel),
             cpu: CpuFacts::read(&root, &cgroups),
+            net: NetFacts::read(&root),
             disks: disks::read_all(&root, &topology),
             cgroups,
             kernel,

@@ -21,7 +21,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a command as background work in the idle time of disks and CPUs.
+    /// Run a command as background work in the idle time of disks, CPUs and network.
     Run(RunArgs),
     /// Say what this kernel, this user and each disk support, and what lull will use.
     Doctor(crate::doctor::DoctorArgs),
@@ -97,11 +97,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PERCENT")]
     pub(crate) max_slowdown: Option<Loss>,
 
-    /// What is lent in the gaps only: the disks, the CPUs, and the page cache with what waits there to be written.
+    /// What is lent in the gaps only: the disks, the CPUs (default: both), the page cache, the network.
     ///
-    /// Default: all three. The job's idle marks stay in any case. With `cpu` the job is held beside a computing foreground where that is found to be harmed. It costs the job the
-    /// moments of testing; without another program at work it costs nothing.
-    #[arg(long, value_name = "disk,cpu,memory", value_enum, value_delimiter = ',')]
+    /// The job's idle marks stay in any case. With `cpu` the job is held beside a computing foreground where that is found
+    /// to be harmed. It costs the job the moments of testing; without another program at work it costs nothing. With
+    /// `memory` the job leaves the page cache as it found it, and what it writes is written in pieces; that costs a job which
+    /// writes much some of its speed. With `net` its sockets are marked Lower Effort and its TCP yields to other traffic on
+    /// the interface; a job that sends datagrams is held.
+    #[arg(long, value_name = "disk,cpu,memory,net", value_enum, value_delimiter = ',')]
     pub(crate) resources: Vec<ResourceChoice>,
 
     /// Your own measure of the foreground: a command that prints a number each second, or `http://… METRIC`.

@@ -22,10 +22,12 @@ use lull_linux::topology::{Disk, Topology};
 use serde::Serialize;
 
 mod advice;
+mod network;
 mod page;
 mod report;
 
 use advice::Advice;
+use network::Network;
 use page::Page;
 
 /// Arguments of `lull doctor`.
@@ -55,6 +57,8 @@ struct Findings {
     asked: Option<Asked>,
     facts: Facts,
     plan: Plan,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<Network>,
     advice: Vec<Advice>,
 }
 
@@ -75,7 +79,8 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<()> {
         Some(_) => advice::disks(&facts).collect(),
         None => advice::all(&facts, &plan, &program, Path::new("/run/systemd/system").is_dir()),
     };
-    let findings = Findings { version: env!("CARGO_PKG_VERSION"), asked, facts, plan, advice };
+    let network = asked.is_none().then(|| Network::look(&facts));
+    let findings = Findings { version: env!("CARGO_PKG_VERSION"), asked, facts, plan, network, advice };
     let text = if args.json {
         serde_json::to_string_pretty(&findings).context("cannot write the findings as JSON")? + "\n"
     } else {

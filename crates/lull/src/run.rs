@@ -26,6 +26,7 @@ mod guardian;
 mod helper;
 mod memory;
 mod messages;
+mod net;
 mod protect;
 mod reader;
 pub(crate) mod sensors;

@@ -79,7 +79,7 @@ pub(super) fn sends_lower_effort_last() -> Outcome {
     let (left, right) = (socket(&bed.left, bed.left.v4())?, socket(&bed.right, bed.right.v4())?);
     there_and_back(&left, &right)?;
     ensure(!sent()?, "an ordinary packet went last")?;
-    setsockopt(&left, sockopt::IpTos, &i32::from(LOWER_EFFORT))?;
+    setsockopt(&left, sockopt::Ipv4Tos, &i32::from(LOWER_EFFORT))?;
     there_and_back(&left, &right)?;
     ensure(sent()?, "a marked packet did not go last")
 }

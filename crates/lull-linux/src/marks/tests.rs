@@ -4,7 +4,7 @@ use super::apply::{decimal, parse_decimal, raised};
 use super::*;
 use crate::probe::{
     Autogroup, BpfFacts, CgroupFacts, CpuFacts, DiskFacts, Facts, Hierarchy, IoprioEffect, IoprioLevel,
-    Kernel, Layout, SeccompFacts, Trial, UserFacts,
+    Kernel, Layout, NetFacts, SeccompFacts, Trial, UserFacts,
 };
 use crate::topology::{DevT, DiskKind};
 
@@ -62,6 +62,7 @@ fn rich() -> Facts {
             sizes_bytes: None,
         },
         cgroups: v2(Trial::Works, true, true),
+        net: NetFacts::default(),
         cpu: CpuFacts {
             cpus: 2,
             memory_bytes: 1 << 30,

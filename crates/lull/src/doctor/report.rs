@@ -50,6 +50,9 @@ fn host(page: &mut Page, findings: &Findings) {
         };
         page.line(&reason.what, tone, &format!("{word}: {}", reason.why));
     }
+    if let Some(network) = &findings.network {
+        network.write(page, facts);
+    }
 }
 
 fn kernel_and_user(page: &mut Page, facts: &Facts) {

@@ -1,6 +1,6 @@
 use lull_linux::probe::{
-    Autogroup, BpfFacts, CgroupFacts, CpuFacts, DiskFacts, Hierarchy, IoprioEffect, IoprioLevel, Kernel,
-    Layout, SeccompFacts, Trial, UserFacts,
+    Autogroup, BpfFacts, CgroupFacts, CpuFacts, DiskFacts, Hierarchy, InterfaceFacts, IoprioEffect,
+    IoprioLevel, Kernel, Layout, NetFacts, SeccompFacts, Trial, UserFacts,
 };
 use lull_linux::topology::{DevT, DiskKind};
 
@@ -62,6 +62,16 @@ pub(super) fn facts() -> Facts {
             ioprio_idle: Trial::Works,
             nice: Trial::Works,
         },
+        net: NetFacts {
+            interfaces: vec![InterfaceFacts {
+                name: "eth0".to_owned(),
+                index: 2,
+                up: true,
+                loopback: false,
+                queue_packets: Some(1000),
+            }],
+            congestion_controls: vec!["reno".to_owned()],
+        },
         disks: vec![disk],
     }
 }
@@ -91,7 +101,7 @@ pub(super) fn poor() -> Facts {
 pub(super) fn findings(facts: Facts) -> Findings {
     let plan = Plan::for_facts(&facts);
     let advice = advice::all(&facts, &plan, Path::new("/usr/bin/lull"), true);
-    Findings { version: "0", asked: None, facts, plan, advice }
+    Findings { version: "0", asked: None, facts, plan, network: None, advice }
 }
 
 #[test]

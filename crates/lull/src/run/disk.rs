@@ -7,7 +7,7 @@ use lull_bpf::record::{
 use lull_bpf::{Device, DeviceReport};
 use lull_core::{
     AfterBackground, AfterEmpty, Control, ControlSetting, Estimate, Hold, HoldAction, IntervalChoice, Nanos,
-    Observation, Resource, Setting, StartRule, State, Telemetry, Wake,
+    Observation, Resource, Setting, StartRule, State, Telemetry, Variant, Wake,
 };
 use lull_linux::clock;
 use lull_linux::sense::fallback::{FallbackSensor, JobIo};
@@ -273,16 +273,21 @@ impl Disk {
     /// Tells the kernel side what it counts against.
     fn publish(&self, setting: &Setting) {
         let Sensor::Bpf(device) = &self.sensor else { return };
-        let mut flags = 0;
-        if setting.start_rule == StartRule::Request {
-            flags |= START_ON_REQUEST;
-        }
-        if setting.variant.on_background == AfterBackground::Interval {
-            flags |= PAUSE_AFTER_BACKGROUND;
-        }
-        if setting.variant.on_empty == AfterEmpty::Interval {
-            flags |= PAUSE_AFTER_BACKGROUND_IDLE;
-        }
-        device.set_policy(setting.interval, flags);
+        device.set_policy(setting.interval, policy_flags(setting.variant, setting.start_rule));
     }
+}
+
+/// The `flags` of a record.
+pub(super) fn policy_flags(variant: Variant, start_rule: StartRule) -> u32 {
+    let mut flags = 0;
+    if start_rule == StartRule::Request {
+        flags |= START_ON_REQUEST;
+    }
+    if variant.on_background == AfterBackground::Interval {
+        flags |= PAUSE_AFTER_BACKGROUND;
+    }
+    if variant.on_empty == AfterEmpty::Interval {
+        flags |= PAUSE_AFTER_BACKGROUND_IDLE;
+    }
+    flags
 }

@@ -24,6 +24,7 @@ use super::cpu::Cpu;
 use super::disk::Disk;
 use super::family::Family;
 use super::memory::link::{Link, Wish};
+use super::net::Net;
 use super::reader::Reader;
 
 /// A held call is looked at again after this long: its thread may have been sent a signal that it must see.
@@ -98,6 +99,7 @@ pub(crate) struct Engine {
     /// Where the job's pages are kept in order.
     pub(crate) pages: Option<Arc<Link>>,
     held_for_pages: bool,
+    pub(crate) net: Option<Net>,
     pub(crate) counts: GateCounts,
     /// Wall time during which at least one call waited or the job was frozen.
     pub(crate) held_ns: u64,
@@ -121,6 +123,7 @@ impl Engine {
             cpu: None,
             pages: None,
             held_for_pages: false,
+            net: None,
             counts: GateCounts::default(),
             held_ns: 0,
             held_since: None,
@@ -279,6 +282,7 @@ impl Engine {
         }
         let is_held = self.wants_frozen();
         next.sooner(self.cpu.as_mut().map(|cpu| cpu.turn(now, is_held)));
+        next.sooner(self.net.as_mut().map(|net| net.turn(now)));
         next.sooner(self.read_ahead(now));
         next.sooner(self.write_back(now));
         next.sooner(self.let_signals_through(now));
@@ -386,12 +390,14 @@ impl Engine {
         self.held_for_pages
             || self.disks.iter().any(Disk::is_frozen)
             || self.cpu.as_ref().is_some_and(Cpu::is_frozen)
+            || self.net.as_ref().is_some_and(Net::is_frozen)
     }
 
     /// Lets every waiting call go: the supervisor ends.
     pub(crate) fn release_all(&mut self, now: Nanos) {
         self.reader.stop();
         self.cpu = None;
+        self.net = None;
         let ids: Vec<u64> = self.waiters.keys().copied().collect();
         for id in ids {
             self.release(now, id);

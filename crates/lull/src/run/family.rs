@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
@@ -30,10 +30,14 @@ impl Family {
         [self.front, self.own].into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()
     }
 
+    /// The job's v2 control group.
+    pub(crate) fn v2_group(&self) -> Option<&Path> {
+        self.groups.iter().find(|path| path.join("cgroup.controllers").exists()).map(PathBuf::as_path)
+    }
+
     /// The id of the job's v2 control group: its inode.
     pub(crate) fn group_id(&self) -> Option<u64> {
-        let group = self.groups.iter().find(|path| path.join("cgroup.controllers").exists())?;
-        Some(group.metadata().ok()?.ino())
+        Some(self.v2_group()?.metadata().ok()?.ino())
     }
 
     /// The processor time that the job has used; `None` without a v2 control group.

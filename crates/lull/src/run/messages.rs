@@ -37,6 +37,18 @@ pub(crate) enum ToGuardian {
     Bye,
 }
 
+/// One interface in the status line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LinkStatus {
+    pub(crate) interface: String,
+    /// I, F, B or P.
+    pub(crate) state: char,
+    /// The preemption interval in force, as text.
+    pub(crate) interval: String,
+    /// Bytes that background packets carried.
+    pub(crate) background_bytes: u64,
+}
+
 /// What the status line shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Status {
@@ -64,4 +76,8 @@ pub(crate) struct Status {
     pub(crate) memory: Option<String>,
     /// The CPUs want the job frozen.
     pub(crate) frozen_for_cpu: bool,
+    /// An interface wants the job frozen.
+    pub(crate) frozen_for_net: bool,
+    /// Interfaces that the job sends through.
+    pub(crate) links: Vec<LinkStatus>,
 }

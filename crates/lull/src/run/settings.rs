@@ -48,7 +48,12 @@ pub(crate) enum ResourceChoice {
     Cpu,
     /// The page cache.
     Memory,
+    /// The network interfaces.
+    Net,
 }
+
+/// What is lent in the gaps only if nothing is said.
+const DEFAULT_RESOURCES: [ResourceChoice; 2] = [ResourceChoice::Disk, ResourceChoice::Cpu];
 
 /// When the status line is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
@@ -69,6 +74,8 @@ pub(crate) struct RunSettings {
     pub(crate) watches_disks: bool,
     /// What is promised about the CPUs; `None`: the kernel's priorities alone.
     pub(crate) cpu: Option<CpuAim>,
+    /// Whether the network is lent in the gaps only.
+    pub(crate) watches_net: bool,
     pub(crate) slo: Option<SloChoice>,
     /// `None`: what the job reads stays in the page cache.
     pub(crate) memory: Option<MemoryAim>,
@@ -258,7 +265,10 @@ impl Given {
             None => Some(HoldSetting::default()),
         };
         let resources = if self.resources.is_empty() { file.resources } else { self.resources };
-        let lends = |resource| resources.is_empty() || resources.contains(&resource);
+        let lends = |resource| match resources.as_slice() {
+            [] => DEFAULT_RESOURCES.contains(&resource),
+            named => named.contains(&resource),
+        };
         let slo = self.slo.or(file.slo);
         if slo.is_some() && !lends(ResourceChoice::Cpu) {
             bail!("--slo decides about the CPUs; add cpu to --resources");
@@ -271,6 +281,10 @@ impl Given {
         let floor = self.cpu_floor.or(file.cpu_floor).unwrap_or(CPU_FLOOR);
         let cpu =
             longest.filter(|_| lends(ResourceChoice::Cpu)).map(|longest| CpuAim { promise, floor, longest });
+        let tuned = self.cache_keep.or(file.cache_keep).is_some() || self.dirty.or(file.dirty).is_some();
+        if tuned && !lends(ResourceChoice::Memory) {
+            bail!("--cache-keep and --dirty are about the page cache; add memory to --resources");
+        }
         let memory = lends(ResourceChoice::Memory).then(|| MemoryAim {
             cache_keep_bytes: self.cache_keep.or(file.cache_keep).map_or(CACHE_KEEP_BYTES, |keep| keep.0),
             dirty_bytes: self.dirty.or(file.dirty).map_or(DIRTY_BYTES, |dirty| dirty.0),
@@ -284,6 +298,7 @@ impl Given {
         Ok(RunSettings {
             control,
             watches_disks: lends(ResourceChoice::Disk),
+            watches_net: lends(ResourceChoice::Net),
             cpu,
             slo,
             memory,

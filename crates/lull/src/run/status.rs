@@ -99,6 +99,7 @@ pub(crate) fn wipe(rows: u16) -> String {
 pub(crate) fn text(status: &Status) -> String {
     let doing = match (status.frozen, status.waiting, status.state) {
         (true, ..) if status.frozen_for_cpu => "held: the foreground uses the CPUs",
+        (true, ..) if status.frozen_for_net => "held: the foreground uses the network",
         (true, ..) => "frozen: the foreground uses the disk",
         (_, 0, 'I' | 'B') => "running",
         (_, 0, _) => "running (no call waits)",
@@ -123,6 +124,15 @@ pub(crate) fn text(status: &Status) -> String {
     }
     if let Some(memory) = &status.memory {
         line += &format!(" | {memory}");
+    }
+    for link in &status.links {
+        line += &format!(
+            " | {} {} {}, interval {}",
+            link.interface,
+            link.state,
+            bytes(link.background_bytes),
+            link.interval
+        );
     }
     match (status.quiet_ns, status.loaded_ns) {
         (Some(quiet), Some(loaded)) => {

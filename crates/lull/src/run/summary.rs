@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cpu::CpuSummary;
 use super::memory::MemorySummary;
+use super::net::NetSummary;
 
 /// How much slower the foreground was with background than without, as tested by withholding it now and then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,6 +102,9 @@ pub(crate) struct Summary {
     /// The page cache, where it was watched.
     #[serde(default)]
     pub(crate) memory: Option<MemorySummary>,
+    /// The network, where it was watched.
+    #[serde(default)]
+    pub(crate) net: Option<NetSummary>,
 }
 
 /// Bytes with a binary unit.
@@ -118,7 +122,7 @@ pub(crate) fn bytes(n: u64) -> String {
     if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
 }
 
-fn latency(mean: Option<u64>, p99: Option<u64>) -> Option<String> {
+pub(crate) fn latency(mean: Option<u64>, p99: Option<u64>) -> Option<String> {
     Some(format!("{} (p99 {})", Nanos(mean?), Nanos(p99?)))
 }
 
@@ -191,6 +195,9 @@ impl Summary {
         }
         if let Some(memory) = self.memory.filter(|memory| memory.filled_bytes + memory.dirtied_bytes > 0) {
             text += &memory.text();
+        }
+        if let Some(net) = &self.net {
+            text += &net.text();
         }
         let _ = writeln!(
             text,

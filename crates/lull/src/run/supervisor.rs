@@ -29,6 +29,7 @@ use super::family::Family;
 use super::freezer::Freezer;
 use super::memory::{Memory, MemoryAim};
 use super::messages::{FromSupervisor, Status, ToSupervisor};
+use super::net::Net;
 use super::sensors::{self, Sensors};
 use super::settings::RunSettings;
 use super::slo::Slo;
@@ -127,7 +128,7 @@ fn gate_thread(
 
 /// The loop thread's sleep: until one of its descriptors is readable or a time has come.
 struct Sleep {
-    polls: [libc::pollfd; 4],
+    polls: [libc::pollfd; 5],
 }
 
 /// Places in [`Sleep`]; a negative descriptor there is never ready.
@@ -135,9 +136,10 @@ const NUDGE: usize = 0;
 const FRONT: usize = 1;
 const SENSOR: usize = 2;
 const CPU_SENSOR: usize = 3;
+const NET_SENSOR: usize = 4;
 
 impl Sleep {
-    fn new(fds: [RawFd; 4]) -> Self {
+    fn new(fds: [RawFd; 5]) -> Self {
         Self { polls: fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }) }
     }
 
@@ -200,6 +202,23 @@ impl Supervisor {
         }
     }
 
+    /// The network, if it is wanted and can be had.
+    fn start_net(&mut self, family: &Family) -> Option<Net> {
+        if !self.settings.watches_net {
+            return None;
+        }
+        match Net::start(&self.settings, family.v2_group(), clock::now()) {
+            Ok((net, notes)) => {
+                self.notes.extend(notes);
+                Some(net)
+            }
+            Err(why) => {
+                self.notes.push(why);
+                None
+            }
+        }
+    }
+
     /// Lives until the job is gone.
     pub(crate) fn run(mut self) {
         // SAFETY: plain integers.
@@ -226,6 +245,8 @@ impl Supervisor {
             let started = Memory::start(aim, family.clone(), Arc::clone(&nudge));
             started.map_err(|why| self.notes.push(why.to_owned())).ok()
         });
+        // The job's sockets are marked when they are made: before it begins.
+        let net = self.start_net(&family);
         let Some(listener) = self.wait_for_listener() else { return };
         // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
         self.tell(&FromSupervisor::Serving);
@@ -233,6 +254,8 @@ impl Supervisor {
         let Sensors { disks, bpf, kind, notes } = sensors::start(&self.settings, &family);
         self.notes.extend(notes);
         let engine = Arc::new(Mutex::new(Engine::new(disks, family.clone(), Arc::clone(&self.shared))));
+        let net_sensor = net.as_ref().map_or(-1, Net::wake_fd);
+        lock(&engine).net = net;
         let gone = Arc::new(AtomicBool::new(false));
         lock(&engine).pages = memory.as_ref().map(|memory| Arc::clone(&memory.link));
         if let Some(listener) = &listener {
@@ -250,7 +273,7 @@ impl Supervisor {
         // SAFETY: only asks; the front leads or shares the session in which the job was started.
         let session = unsafe { libc::getsid(libc::getppid()) };
         let mut sessions = lone.then(|| (Sessions::of_job_started_in(session), Nanos::ZERO));
-        let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1]);
+        let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
         let (mut told, mut healed) = (Nanos::ZERO, Nanos::ZERO);
         let mut job_ended = false;
         loop {
@@ -322,6 +345,9 @@ impl Supervisor {
             if sleep.is_ready(CPU_SENSOR) {
                 cpus.drain();
             }
+            if let Some(net) = lock(&engine).net.as_ref().filter(|_| sleep.is_ready(NET_SENSOR)) {
+                net.drain();
+            }
         }
         lock(&engine).release_all(clock::now());
         freezer.finish();
@@ -379,6 +405,7 @@ impl Supervisor {
             disks: engine.disks.iter().map(disk_summary).collect(),
             cpu: engine.cpu.as_ref().map(|cpu| cpu.summary(now)),
             memory: None,
+            net: engine.net.as_ref().map(Net::summary),
         }
     }
 }
@@ -434,6 +461,10 @@ fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nanos) -> Statu
     if let Some(cpu) = &engine.cpu {
         status.cpu_slowdown = cpu.slowdown();
         status.frozen_for_cpu = cpu.is_frozen();
+    }
+    if let Some(net) = &engine.net {
+        status.links = net.status(now);
+        status.frozen_for_net = net.is_frozen();
     }
     status
 }

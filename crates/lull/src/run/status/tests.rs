@@ -1,5 +1,6 @@
 //! What the line says.
 
+use super::super::messages::LinkStatus;
 use super::{Status, text};
 
 #[test]
@@ -13,8 +14,14 @@ fn the_line_says_what_is_waited_for() {
     assert!(text(&status).contains("running") && text(&status).contains("50%"));
     status.quiet_ns = Some(35_000);
     status.loaded_ns = Some(40_000);
+    status.links = vec![LinkStatus {
+        interface: "eth0".into(),
+        state: 'P',
+        interval: "25ms".into(),
+        background_bytes: 2048,
+    }];
+    assert!(text(&status).contains("| eth0 P 2.0 KiB, interval 25ms"));
     status.memory = Some("resident 1.0 MiB, dirty 2.0 MiB".into());
-    assert!(
-        text(&status).ends_with("resident 1.0 MiB, dirty 2.0 MiB | foreground 35us without, 40us with us")
-    );
+    assert!(text(&status).contains("| resident 1.0 MiB, dirty 2.0 MiB |"));
+    assert!(text(&status).ends_with("foreground 35us without, 40us with us"));
 }

@@ -1,0 +1,20 @@
+use super::*;
+
+#[test]
+fn the_own_host_is_among_the_interfaces_once() {
+    let found = interfaces(&Root::real());
+    let own: Vec<_> = found.iter().filter(|interface| interface.loopback).collect();
+    assert_eq!(own.len(), 1, "{found:?}");
+    assert!(own[0].index > 0 && own[0].name == "lo");
+}
+
+#[test]
+fn the_most_yielding_congestion_control_is_taken() {
+    let with = |names: &[&str]| NetFacts {
+        congestion_controls: names.iter().map(|&name| name.to_owned()).collect(),
+        ..NetFacts::default()
+    };
+    assert_eq!(with(&["reno", "cubic", "lp"]).most_yielding(), Some("lp"));
+    assert_eq!(with(&["reno", "bbr", "cubic"]).most_yielding(), Some("reno"));
+    assert_eq!(with(&[]).most_yielding(), None);
+}

@@ -1,0 +1,341 @@
+//! The network of the live engine: per interface a sensor, an interval, and what holds the job's traffic.
+//!
+//! ```text
+//!  BPF on the interface's queue ──largest round trip──▶ RoundTrips ──interval──▶ the interface's record
+//!        │                                                                          │ read by the kernel
+//!        │                                                                          ▼
+//!        │                                                                TCP of the job: `lull_idle` yields
+//!        └──────leaks: datagrams of the job in F or P──▶ Hold ──▶ the job is frozen
+//! ```
+//!
+//! TCP needs nothing of this process while it runs but a sign of life: the congestion control reads the state of the
+//! interface in the kernel. What has no congestion control is held with the job, as reads that no gate sees are on a disk.
+//!
+//! The interfaces of the own network namespace are looked for now and then; loopback is left alone, since it has no
+//! link that could be full. An interface that vanishes keeps its last numbers.
+//!
+//! Source: the paper, sections 3.2 and 4.3.
+
+use std::os::fd::RawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use lull_bpf::record::{WAKE_FOREGROUND_END, WAKE_LEAK};
+use lull_bpf::{Congestion, Interface, NetSensor, NetSettings};
+use lull_core::{
+    Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos, Observation, RoundTripSetting,
+    RoundTrips, StartRule, State, Variant, derive_state,
+};
+use lull_linux::probe::net::{NetFacts, interfaces};
+use lull_linux::root::Root;
+use serde::{Deserialize, Serialize};
+
+use super::disk::policy_flags;
+use super::messages::LinkStatus;
+use super::settings::{RunSettings, SensorChoice};
+use super::summary::{bytes, latency};
+
+/// How often intervals are set anew.
+const ASK_EVERY: Nanos = Nanos::from_millis(25);
+/// How long background is held without a further sign of life.
+const HOLDS_FOR: Nanos = Nanos::from_secs(1);
+/// How often interfaces are looked for.
+const LIST_EVERY: Nanos = Nanos::from_secs(1);
+/// A frozen job runs for this long between two holds.
+const FLOOR: Nanos = Nanos::from_micros(500);
+
+/// What all interfaces have in common.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    interval: IntervalChoice,
+    variant: Variant,
+    start_rule: StartRule,
+    hold: Option<HoldSetting>,
+}
+
+/// One interface.
+struct Link {
+    name: String,
+    index: u32,
+    interface: Interface,
+    trips: RoundTrips,
+    interval: Interval,
+    hold: Option<Hold>,
+    frozen: bool,
+}
+
+pub(crate) struct Net {
+    sensor: NetSensor,
+    rules: Rules,
+    namespace: u32,
+    links: Vec<Link>,
+    asked: Nanos,
+    listed: Nanos,
+}
+
+impl Net {
+    /// Marks what the job will open and begins to observe; with what a person should know. Or why not.
+    pub(crate) fn start(
+        settings: &RunSettings,
+        group: Option<&Path>,
+        now: Nanos,
+    ) -> Result<(Self, Vec<String>), String> {
+        if settings.sensor == SensorChoice::Diskstats {
+            return Err("the network needs the BPF sensor: it is left as it is".to_owned());
+        }
+        let Some(group) = group else {
+            return Err(
+                "no cgroup v2 group for the job, so its sockets cannot be marked: the network is left as it is"
+                    .to_owned(),
+            );
+        };
+        let root = Root::real();
+        let namespace = std::fs::metadata("/proc/self/ns/net").map(|found| found.ino());
+        let namespace = namespace.ok().and_then(|number| u32::try_from(number).ok());
+        let Some(namespace) = namespace else {
+            return Err("no network namespace in /proc/self/ns: the network is left as it is".to_owned());
+        };
+        let sensor = NetSensor::load(&NetSettings {
+            protect: settings.protect.clone(),
+            job_group: Some(group.to_owned()),
+            fallback: NetFacts::read(&root).most_yielding().map(str::to_owned),
+        });
+        let sensor = sensor.map_err(|error| error.to_string())?;
+        let mut notes = Vec::new();
+        match sensor.congestion() {
+            Congestion::Idle => {}
+            Congestion::Kernel { name, why } => {
+                notes.push(format!("TCP of the job uses '{name}', which knows nothing of intervals: {why}"));
+            }
+            Congestion::Unchanged { why } => {
+                notes.push(format!("TCP of the job keeps its congestion control: {why}"));
+            }
+        }
+        if settings.protect.cgroup_ids.is_empty() && !settings.protect.is_everything() {
+            notes.push(
+                "--protect by process id does not tell packets apart: all other traffic counts as foreground"
+                    .to_owned(),
+            );
+        }
+        let hold = settings.hold.map(|hold| HoldSetting { floor: FLOOR, ..hold });
+        let rules = Rules {
+            interval: settings.control.interval,
+            variant: settings.control.variant,
+            start_rule: settings.control.start_rule,
+            hold,
+        };
+        let mut net = Self { sensor, rules, namespace, links: Vec::new(), asked: now, listed: now };
+        notes.extend(net.list(now));
+        net.ask(now);
+        Ok((net, notes))
+    }
+
+    /// Polls readable when an interface has woken us.
+    pub(crate) fn wake_fd(&self) -> RawFd {
+        self.sensor.wake_fd()
+    }
+
+    /// Takes all wake-ups that are there.
+    pub(crate) fn drain(&self) {
+        self.sensor.drain();
+    }
+
+    /// Finds interfaces that are new.
+    fn list(&mut self, now: Nanos) -> Option<String> {
+        self.listed = now;
+        for found in interfaces(&Root::real()) {
+            if found.loopback || self.links.iter().any(|link| link.index == found.index) {
+                continue;
+            }
+            match self.sensor.watch(self.namespace, found.index) {
+                Ok(interface) => self.links.push(Link {
+                    name: found.name,
+                    index: found.index,
+                    interface,
+                    trips: RoundTrips::new(RoundTripSetting::default(), now),
+                    interval: Interval::NONE,
+                    hold: self.rules.hold.map(Hold::new),
+                    frozen: false,
+                }),
+                Err(error) => return Some(error.to_string()),
+            }
+        }
+        None
+    }
+
+    /// Gives every interface its interval and the sign of life.
+    fn ask(&mut self, now: Nanos) {
+        self.asked = now;
+        for link in &mut self.links {
+            link.interval = match self.rules.interval {
+                IntervalChoice::Auto => link.trips.step(now, link.interface.take_rtt()),
+                IntervalChoice::Fixed(interval) => interval,
+            };
+            let flags = policy_flags(self.rules.variant, self.rules.start_rule);
+            link.interface.set_policy(link.interval, flags);
+            link.interface.hold_until(now.plus(HOLDS_FOR));
+        }
+    }
+
+    /// Does what is due; returns when to look again.
+    pub(crate) fn turn(&mut self, now: Nanos) -> Nanos {
+        if now.since(self.listed) >= LIST_EVERY {
+            // That there are too many was said at the start.
+            let _ = self.list(now);
+        }
+        if now.since(self.asked) >= ASK_EVERY {
+            self.ask(now);
+        }
+        let rules = self.rules;
+        let holds = self.links.iter_mut().filter_map(|link| link.hold(now, &rules)).min();
+        let next = self.asked.plus(ASK_EVERY);
+        holds.map_or(next, |at| at.min(next))
+    }
+
+    /// Whether some interface wants the job frozen.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.links.iter().any(|link| link.frozen)
+    }
+
+    /// The interfaces that the job sends through.
+    pub(crate) fn status(&self, now: Nanos) -> Vec<LinkStatus> {
+        let used = self.links.iter().map(|link| (link, link.interface.report().background.1));
+        used.filter(|(_, sent)| *sent > 0)
+            .map(|(link, background_bytes)| LinkStatus {
+                interface: link.name.clone(),
+                state: link.state(&link.interface.observation(now), now, &self.rules).letter(),
+                interval: link.interval.to_string(),
+                background_bytes,
+            })
+            .collect()
+    }
+
+    pub(crate) fn summary(&self) -> NetSummary {
+        NetSummary {
+            congestion: match self.sensor.congestion() {
+                Congestion::Idle => "lull_idle".to_owned(),
+                Congestion::Kernel { name, .. } => name.clone(),
+                Congestion::Unchanged { .. } => "unchanged".to_owned(),
+            },
+            interfaces: self.links.iter().map(Link::summary).collect(),
+        }
+    }
+}
+
+impl Link {
+    fn state(&self, observation: &Observation, now: Nanos, rules: &Rules) -> State {
+        derive_state(observation, self.interval, rules.variant, rules.start_rule, now)
+    }
+
+    /// Runs the hold machine; says when it must run again at the latest.
+    fn hold(&mut self, now: Nanos, rules: &Rules) -> Option<Nanos> {
+        let observation = self.interface.observation(now);
+        let state = self.state(&observation, now, rules);
+        let hold = self.hold.as_mut()?;
+        match hold.step(now, self.interface.leaks(), state, true) {
+            Some(HoldAction::Freeze) => self.frozen = true,
+            Some(HoldAction::Thaw) => self.frozen = false,
+            None => {}
+        }
+        let next = hold.next_wake(now);
+        match hold.state() {
+            HoldState::Running => {
+                self.interface.ask_wake(WAKE_LEAK);
+                next
+            }
+            HoldState::Floor { .. } => next,
+            HoldState::Held { .. } if state == State::Foreground => {
+                self.interface.ask_wake(WAKE_FOREGROUND_END);
+                // It may have ended before we asked.
+                let later = self.state(&self.interface.observation(now), now, rules);
+                if later == state { next } else { Some(now) }
+            }
+            HoldState::Held { .. } => {
+                let from = match rules.start_rule {
+                    StartRule::Completion => observation.foreground.last_end,
+                    StartRule::Request => observation.foreground.last_start,
+                };
+                next.into_iter().chain(self.interval.end(from)).min()
+            }
+        }
+    }
+
+    fn summary(&self) -> InterfaceSummary {
+        let report = self.interface.report();
+        let ns = |time: Option<Nanos>| time.map(|time| time.0);
+        InterfaceSummary {
+            interface: self.name.clone(),
+            interval: self.interval.to_string(),
+            foreground_packets: report.foreground.0,
+            foreground_bytes: report.foreground.1,
+            background_packets: report.background.0,
+            background_bytes: report.background.1,
+            quiet_mean_ns: ns(report.quiet.mean()),
+            quiet_p99_ns: ns(report.quiet.quantile(0.99)),
+            loaded_mean_ns: ns(report.loaded.mean()),
+            loaded_p99_ns: ns(report.loaded.quantile(0.99)),
+            preemptions: report.counters[2][0],
+            kept_free: report.counters[3][0],
+            leaks: report.leaks,
+            counters: report.counters,
+        }
+    }
+}
+
+/// One interface's part of a summary. Times in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct InterfaceSummary {
+    pub(crate) interface: String,
+    /// The preemption interval at the end, as text with a unit.
+    pub(crate) interval: String,
+    pub(crate) foreground_packets: u64,
+    pub(crate) foreground_bytes: u64,
+    pub(crate) background_packets: u64,
+    pub(crate) background_bytes: u64,
+    /// Time of foreground packets in the queue when no background waited there on arrival.
+    pub(crate) quiet_mean_ns: Option<u64>,
+    pub(crate) quiet_p99_ns: Option<u64>,
+    /// … and when some did.
+    pub(crate) loaded_mean_ns: Option<u64>,
+    pub(crate) loaded_p99_ns: Option<u64>,
+    /// Foreground packets that met background in the queue (B\[f\]), and that the interval kept free (P\[f\]).
+    pub(crate) preemptions: u64,
+    pub(crate) kept_free: u64,
+    /// Datagrams of the job that were sent although the foreground was active.
+    pub(crate) leaks: u64,
+    /// State × event counts, rows I F B P, columns f b t i.
+    pub(crate) counters: [[u64; 4]; 4],
+}
+
+/// The network's part of a summary.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct NetSummary {
+    /// What controlled the job's TCP.
+    pub(crate) congestion: String,
+    pub(crate) interfaces: Vec<InterfaceSummary>,
+}
+
+impl NetSummary {
+    /// A line for a person for each interface that the job used.
+    pub(crate) fn text(&self) -> String {
+        let used = self.interfaces.iter().filter(|one| one.background_packets > 0);
+        used.map(|one| {
+            let mut line = format!(
+                "lull: {}: background {} in {} packets, foreground {}; interval {}",
+                one.interface,
+                bytes(one.background_bytes),
+                one.background_packets,
+                bytes(one.foreground_bytes),
+                one.interval
+            );
+            if let Some(quiet) = latency(one.quiet_mean_ns, one.quiet_p99_ns) {
+                line += &format!("; foreground packets waited {quiet} without");
+            }
+            if let Some(loaded) = latency(one.loaded_mean_ns, one.loaded_p99_ns) {
+                line += &format!(", {loaded} with background in the queue");
+            }
+            line + "\n"
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,197 @@
+//! The network as a resource of `lull run`, on a test network: what the job sends is told from the rest, it yields, no call of
+//! it fails, and whatever is killed meanwhile leaves its traffic flowing and nothing attached.
+//!
+//! An endless interval holds the job from the foreground's first packet on, so the tests need no real contention.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::process::{Child, Command};
+
+use common::{
+    assert_nothing_left, clean_text, finish, helper, lull_run, needs_root, new_marker, send, spawn_marked,
+    wait_until,
+};
+use lull_bench::netbed::{self, Bed, LinkPlan};
+use serde_json::Value;
+
+const RATE_MBIT: u32 = 100;
+const ENDLESS: [&str; 4] = ["--resources", "net", "--interval", "inf"];
+
+fn bed() -> Option<Bed> {
+    if !needs_root() {
+        return None;
+    }
+    if let Some(why) = netbed::obstacle() {
+        eprintln!("SKIPPED: {why}");
+        return None;
+    }
+    Some(Bed::build(&LinkPlan::of_rate(RATE_MBIT)).unwrap())
+}
+
+/// A command as `lull_run` makes it, on the left host.
+fn on_left(bed: &Bed, options: &[&str], script: &str) -> Command {
+    let mut command = lull_run(options, &["bash", "-c", script]);
+    bed.left.namespace().confine(&mut command);
+    command
+}
+
+/// Receives on the right host; the port, and how many bytes came in one connection.
+fn receiver(bed: &Bed, address: IpAddr) -> (u16, std::thread::JoinHandle<usize>) {
+    let listener =
+        bed.right.namespace().inside(|| TcpListener::bind(SocketAddr::new(address, 0))).unwrap().unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let received = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut total, mut space) = (0, vec![0; 1 << 16]);
+        loop {
+            match stream.read(&mut space) {
+                Ok(0) | Err(_) => return total,
+                Ok(len) => total += len,
+            }
+        }
+    });
+    (port, received)
+}
+
+fn socket(host: &netbed::Host) -> UdpSocket {
+    host.namespace().inside(|| UdpSocket::bind(SocketAddr::new(host.v4(), 0))).unwrap().unwrap()
+}
+
+/// One packet of the foreground.
+fn disturb(bed: &Bed) {
+    let to = socket(&bed.right).local_addr().unwrap();
+    socket(&bed.left).send_to(b"foreground", to).unwrap();
+}
+
+fn summary_at(path: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn has_own_congestion_control() -> bool {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .unwrap()
+        .split_whitespace()
+        .any(|name| name == "lull_idle")
+}
+
+/// Starts an upload and waits until its connection is held.
+fn held_upload(bed: &Bed, port: u16, bytes: u32, marker: &str) -> Child {
+    let to = format!("/dev/tcp/{}/{port}", bed.right.v4());
+    let script = format!("head -c {bytes} /dev/zero > {to}; echo done");
+    let child = spawn_marked(&mut on_left(bed, &ENDLESS, &script), marker);
+    let mut shown = String::new();
+    wait_until("the connection to be held", || {
+        disturb(bed);
+        let filter = format!("dport = :{port}");
+        let output = bed.left.command("ss").args(["-Htin", &filter]).output().unwrap();
+        shown = String::from_utf8(output.stdout).unwrap();
+        shown.contains("lull_idle") && shown.contains("cwnd:2 ")
+    });
+    child
+}
+
+#[test]
+fn root_what_the_job_sends_is_counted_as_background_in_both_protocols() {
+    let Some(bed) = bed() else { return };
+    for address in [bed.right.v4(), bed.right.v6()] {
+        let (port, received) = receiver(&bed, address);
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let path = file.path().to_str().unwrap();
+        let options = ["--resources", "net", "--json", "--summary", path];
+        let script = format!("head -c 2000000 /dev/zero > /dev/tcp/{address}/{port}; echo done");
+        let output = common::output(&mut on_left(&bed, &options, &script));
+        assert_eq!(clean_text(&output), "done\n");
+        assert_eq!(received.join().unwrap(), 2_000_000);
+        let summary = summary_at(path);
+        let interface = &summary["net"]["interfaces"][0];
+        assert_eq!(interface["interface"], netbed::DEVICE, "{summary}");
+        assert!(interface["background_bytes"].as_u64().unwrap() >= 2_000_000, "{summary}");
+        assert!(interface["foreground_bytes"].as_u64().unwrap() < 10_000, "{summary}");
+    }
+}
+
+#[test]
+fn root_a_killed_supervisor_leaves_held_traffic_flowing_and_nothing_attached() {
+    let Some(bed) = bed() else { return };
+    let (port, received) = receiver(&bed, bed.right.v4());
+    let marker = new_marker();
+    // At the trickle of a held connection this would take five minutes.
+    let child = held_upload(&bed, port, 20_000_000, &marker);
+    let front = child.id();
+    assert!(has_own_congestion_control());
+    assert!(send(helper(front, "lull-supervisor").unwrap(), libc::SIGKILL));
+    let output = finish(child);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n");
+    assert!(output.status.success());
+    assert_eq!(received.join().unwrap(), 20_000_000);
+    assert_nothing_left(front, &marker);
+    wait_until("the congestion control to go", || !has_own_congestion_control());
+}
+
+#[test]
+fn root_a_held_upload_goes_on_when_the_interval_is_over() {
+    let Some(bed) = bed() else { return };
+    let (port, received) = receiver(&bed, bed.right.v4());
+    let marker = new_marker();
+    let to = format!("/dev/tcp/{}/{port}", bed.right.v4());
+    let script = format!("head -c 3000000 /dev/zero > {to}; echo done");
+    let options = ["--resources", "net", "--interval", "300ms"];
+    let child = spawn_marked(&mut on_left(&bed, &options, &script), &marker);
+    let front = child.id();
+    for _ in 0..20 {
+        disturb(&bed);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(clean_text(&finish(child)), "done\n");
+    assert_eq!(received.join().unwrap(), 3_000_000);
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_a_job_that_sends_datagrams_is_held_and_sees_no_error() {
+    let Some(bed) = bed() else { return };
+    let sink = socket(&bed.right);
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = file.path().to_str().unwrap();
+    let options = [&ENDLESS[..], &["--longest-hold", "5ms", "--json", "--summary", path]].concat();
+    let to = format!("/dev/udp/{}/{}", bed.right.v4(), sink.local_addr().unwrap().port());
+    let script =
+        format!("exec 3> {to}; for i in $(seq 3000); do echo datagram >&3 || echo failed; done; echo done");
+    let marker = new_marker();
+    let child = spawn_marked(&mut on_left(&bed, &options, &script), &marker);
+    let front = child.id();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                disturb(&bed);
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        });
+        let output = finish(child);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        output
+    });
+    assert_eq!(clean_text(&output), "done\n");
+    let summary = summary_at(path);
+    assert!(summary["freezes"].as_u64().unwrap() > 0, "{summary}");
+    assert!(summary["net"]["interfaces"][0]["leaks"].as_u64().unwrap() > 0, "{summary}");
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_the_network_is_left_alone_unless_asked_for() {
+    let Some(bed) = bed() else { return };
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = file.path().to_str().unwrap();
+    let without: [&[&str]; 2] = [&[], &["--resources", "net", "--sensor", "diskstats"]];
+    for options in without {
+        let options = [options, &["--json", "--summary", path]].concat();
+        assert_eq!(clean_text(&common::output(&mut on_left(&bed, &options, "echo done"))), "done\n");
+        assert!(summary_at(path)["net"].is_null(), "{options:?}");
+    }
+}

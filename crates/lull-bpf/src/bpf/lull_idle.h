@@ -6,13 +6,16 @@
  *                 interface in F or P
  *     open ───────────────────────────────▶ held
  *       ▲    keeps its window in mind        │  two packets in flight, at a
- *       └────────────────────────────────────┘  hundredth of the best rate
+ *       └────────────────────────────────────┘  rate that falls
  *                 interface in I or B
  *
  * Held, a flow keeps a trickle, because only an acknowledgement runs this code:
  * without one nothing would tell the flow that the interface is free again. Two
  * packets, because receivers acknowledge every second one at once and a single
- * one late.
+ * one late. The next packet waits for a quarter of the time that the flow has
+ * been held, so that it comes back from a short hold soon and from a long one
+ * late, at most half as late as the hold was long; never slower than a
+ * hundredth of the best rate.
  *
  * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
  * packets make a queue of more than about a millisecond anywhere on the way
@@ -26,9 +29,12 @@
 #define LULL_IDLE_H
 
 #define LULL_HELD_PACKETS 2
-/* Of the best rate that was seen, to the power of two; and in bytes per second at least. */
-#define LULL_HELD_SHIFT 7
+/* The least rate while held: of the best that was seen, and in bytes per second. */
+#define LULL_HELD_RATE_SHIFT 7
 #define LULL_HELD_RATE 65536ULL
+/* The wait of the next packet while held: of the time held so far, and at least. */
+#define LULL_HELD_WAIT_SHIFT 2
+#define LULL_HELD_WAIT_NS 100000ULL
 /* A queue of this many microseconds is too long, plus a share of the round trip. */
 #define LULL_QUEUE_US 1000
 #define LULL_QUEUE_SHIFT 3
@@ -38,7 +44,7 @@
 #define LULL_PACING_NEEDED 1
 #define LULL_CA_CWR 2
 #define LULL_CA_RECOVERY 3
-#define LULL_NO_THRESHOLD 0x7fffffff
+#define LULL_BUFFER_WINDOWS 20
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct inet_connection_sock {
@@ -59,6 +65,7 @@ struct tcp_congestion_ops {
 	void (*set_state)(struct sock *sk, __u8 state);
 	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
 	__u32 (*undo_cwnd)(struct sock *sk);
+	__u32 (*sndbuf_expand)(struct sock *sk);
 	char name[16];
 	void (*init)(struct sock *sk);
 };
@@ -67,6 +74,7 @@ struct tcp_congestion_ops {
 struct flow {
 	__u64 best_rate; /* bytes per second */
 	__u64 shrunk_ns;
+	__u64 held_ns;	   /* since when */
 	__u32 kept_window; /* 0: open */
 	__u32 state;
 };
@@ -110,6 +118,7 @@ void BPF_PROG(lull_idle_init, struct sock *sk)
 
 	flow->best_rate = 0;
 	flow->shrunk_ns = 0;
+	flow->held_ns = 0;
 	flow->kept_window = 0;
 	flow->state = 0;
 	/* Without the fq qdisc TCP keeps the pace by itself. */
@@ -141,6 +150,16 @@ SEC("struct_ops")
 __u32 BPF_PROG(lull_idle_undo, struct sock *sk)
 {
 	return tcp_of(sk)->snd_cwnd;
+}
+
+/*
+ * How many windows the send buffer holds. The job runs seldom beside a foreground
+ * that computes, and its connection sends from the buffer meanwhile.
+ */
+SEC("struct_ops")
+__u32 BPF_PROG(lull_idle_buffer, struct sock *sk)
+{
+	return LULL_BUFFER_WINDOWS;
 }
 
 static __always_inline void note_rate(struct flow *flow, struct tcp_sock *tp,
@@ -196,6 +215,21 @@ static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
 	}
 }
 
+/* Bytes per second of a flow that is held at `now`. */
+static __always_inline __u64 held_rate(struct flow *flow, __u32 packet_bytes, __u64 now)
+{
+	__u64 wait = (now - flow->held_ns) >> LULL_HELD_WAIT_SHIFT;
+	__u64 least = flow->best_rate >> LULL_HELD_RATE_SHIFT;
+	__u64 rate;
+
+	if (wait < LULL_HELD_WAIT_NS)
+		wait = LULL_HELD_WAIT_NS;
+	if (least < LULL_HELD_RATE)
+		least = LULL_HELD_RATE;
+	rate = packet_bytes * LULL_SECOND_NS / wait;
+	return rate > least ? rate : least;
+}
+
 SEC("struct_ops")
 void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
 {
@@ -205,11 +239,12 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 	__u64 rate;
 
 	if (is_held(sk, now)) {
-		if (!flow->kept_window)
+		if (!flow->kept_window) {
 			flow->kept_window = at_least(tp->snd_cwnd);
-		rate = flow->best_rate >> LULL_HELD_SHIFT;
+			flow->held_ns = now;
+		}
 		tp->snd_cwnd = LULL_HELD_PACKETS;
-		sk->sk_pacing_rate = rate > LULL_HELD_RATE ? rate : LULL_HELD_RATE;
+		sk->sk_pacing_rate = held_rate(flow, tp->mss_cache, now);
 		return;
 	}
 	if (flow->kept_window) {
@@ -233,6 +268,7 @@ struct tcp_congestion_ops lull_idle = {
     .set_state = (void *)lull_idle_state,
     .ssthresh = (void *)lull_idle_ssthresh,
     .undo_cwnd = (void *)lull_idle_undo,
+    .sndbuf_expand = (void *)lull_idle_buffer,
     .cong_control = (void *)lull_idle_control,
     .name = "lull_idle",
 };

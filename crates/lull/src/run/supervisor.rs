@@ -228,14 +228,16 @@ impl Supervisor {
             let failed = |error| self.notes.push(format!("--slo: cannot start a shell: {error}"));
             Slo::start(&choice).map_err(failed).ok()
         });
+        let group = self.group.take();
+        let family = Family::of_supervisor(group.as_ref());
+        let mut freezer = Freezer::new(group, family.clone(), Arc::clone(&self.shared));
+        // The job's sockets are marked when they are made, so it waits for this: at full priority.
+        let net = self.start_net(&family);
         // What is read ahead for the job is background too, and deciding for it must not take the CPU from the
         // foreground. Not SCHED_IDLE: a frozen job must be thawed in time. Under autogroup nice counts only within the
         // session, which is the supervisor's own; the file is missing without autogroup.
         let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
         set_weight(std::process::id(), LOWEST);
-        let group = self.group.take();
-        let family = Family::of_supervisor(group.as_ref());
-        let mut freezer = Freezer::new(group, family.clone(), Arc::clone(&self.shared));
         let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         // The job may read before the listener stands: as early as can be.
         let mut memory = self.settings.memory.and_then(|aim| {
@@ -245,8 +247,6 @@ impl Supervisor {
             let started = Memory::start(aim, family.clone(), Arc::clone(&nudge));
             started.map_err(|why| self.notes.push(why.to_owned())).ok()
         });
-        // The job's sockets are marked when they are made: before it begins.
-        let net = self.start_net(&family);
         let Some(listener) = self.wait_for_listener() else { return };
         // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
         self.tell(&FromSupervisor::Serving);

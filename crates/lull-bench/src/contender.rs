@@ -14,15 +14,20 @@
 //! | `cpu.idle` | `CMD` in a control group whose `cpu.idle` is 1 ([`group`]) |
 //! | `headroom` | `CMD` in a control group whose quota follows what the others leave ([`headroom`]) |
 //! | `cpulimit` | `cpulimit -q -f -m -l 50N -- CMD` for N CPUs: half of every CPU |
+//! | `dscp` | CMD marks its packets DSCP Lower Effort |
+//! | `htb` | the same, on a link with two strict priorities (HTB) |
+//! | `rate` | CMD keeps to a quarter of the link's rate |
+//! | `bbr`, `cubic` | CMD uses this TCP congestion control |
 //! | `lull` | `lull run -- CMD`; `lull FLAGS` for each further set of flags |
 //!
 //! `bfq` and those with `ionice` belong to the experiments on disks; `again`, `nice`, `sched-idle`, `cpu.idle`, `headroom` and
-//! `cpulimit` to those on the CPU.
+//! `cpulimit` to those on the CPU, `dscp` to `cubic` to those on the network.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use crate::Error;
+use crate::netbed::Queue;
 use crate::process::{Options, Proc, Program, shown};
 
 pub mod group;
@@ -58,6 +63,14 @@ pub enum Contender {
     Headroom,
     /// `cpulimit` at half of every CPU.
     CpuLimit,
+    /// DSCP Lower Effort, set by the job itself.
+    Marked,
+    /// The same, and a link that sends marked packets last.
+    Priority,
+    /// A rate that the job keeps to.
+    FixedRate,
+    /// One of the kernel's congestion controls.
+    Congestion(&'static str),
     /// `lull run` with these flags.
     Lull(Vec<String>),
 }
@@ -95,6 +108,20 @@ static CPU: [Contender; 10] = [
     Contender::Lull(Vec::new()),
 ];
 
+/// Those of the experiments on the network.
+static NET: [Contender; 10] = [
+    Contender::Alone,
+    Contender::Again,
+    Contender::Solo,
+    Contender::Unmanaged,
+    Contender::Marked,
+    Contender::Priority,
+    Contender::FixedRate,
+    Contender::Congestion("bbr"),
+    Contender::Congestion("cubic"),
+    Contender::Lull(Vec::new()),
+];
+
 fn parse(text: &str, known: &[Contender]) -> Result<Contender, UnknownContender> {
     known.iter().find(|contender| contender.name() == text).cloned().ok_or_else(|| UnknownContender {
         text: text.to_owned(),
@@ -106,7 +133,8 @@ fn parse(text: &str, known: &[Contender]) -> Result<Contender, UnknownContender>
 pub fn rank(name: &str) -> usize {
     const REFERENCES: [Contender; 3] = [Contender::Alone, Contender::Again, Contender::Solo];
     let is_lull = |contender: &&Contender| matches!(contender, Contender::Lull(_));
-    let known = REFERENCES.iter().chain(&DISK).chain(&CPU).filter(|contender| !is_lull(contender));
+    let known =
+        REFERENCES.iter().chain(&DISK).chain(&CPU).chain(&NET).filter(|contender| !is_lull(contender));
     let last = known.clone().count();
     let place = known.clone().position(|contender| contender.name() == name);
     place.unwrap_or(if name == "lull" { last } else { last + 1 })
@@ -121,6 +149,21 @@ impl Contender {
     /// By its name, among those of the experiments on the CPU.
     pub fn of_cpu(text: &str) -> Result<Self, UnknownContender> {
         parse(text, &CPU)
+    }
+
+    /// By its name, among those of the experiments on the network.
+    pub fn of_net(text: &str) -> Result<Self, UnknownContender> {
+        parse(text, &NET)
+    }
+
+    /// Whether the job marks its packets itself.
+    pub fn marks(&self) -> bool {
+        matches!(self, Self::Marked | Self::Priority)
+    }
+
+    /// In which order the link sends.
+    pub fn link_queue(&self) -> Queue {
+        if *self == Self::Priority { Queue::LowerEffortLast } else { Queue::Shared }
     }
 
     /// The name in records and tables.
@@ -138,6 +181,10 @@ impl Contender {
             Self::CpuIdle => "cpu.idle".to_owned(),
             Self::Headroom => "headroom".to_owned(),
             Self::CpuLimit => "cpulimit".to_owned(),
+            Self::Marked => "dscp".to_owned(),
+            Self::Priority => "htb".to_owned(),
+            Self::FixedRate => "rate".to_owned(),
+            Self::Congestion(name) => (*name).to_owned(),
             Self::Lull(flags) if flags.is_empty() => "lull".to_owned(),
             Self::Lull(flags) => format!("lull {}", flags.join(" ")),
         }
@@ -179,6 +226,7 @@ impl Contender {
             Self::Alone | Self::Again | Self::Solo | Self::Unmanaged | Self::CpuIdle | Self::Headroom => {
                 Vec::new()
             }
+            Self::Marked | Self::Priority | Self::FixedRate | Self::Congestion(_) => Vec::new(),
             Self::NiceIonice | Self::Bfq => words(&["nice", "-n", "19", "ionice", "-c", "3"]),
             Self::Idle => words(&["chrt", "-i", "0", "ionice", "-c", "3"]),
             Self::Nice => words(&["nice", "-n", "19"]),

@@ -14,6 +14,7 @@
 //! | [`disk`] | cases with a foreground |
 //! | [`quiet`] | cases without one |
 //! | [`cpu`] | `lull bench cpu`: cases whose resource is the CPU |
+//! | [`net`] | `lull bench net`: cases whose resource is a link |
 //! | [`ledger`] | the log and the records of a measurement |
 //! | [`trial`] | one run |
 //! | [`host`] | facts of the machine |
@@ -36,6 +37,7 @@ pub mod cpu;
 pub mod disk;
 pub mod host;
 pub mod ledger;
+pub mod net;
 pub mod quiet;
 pub mod trial;
 

@@ -13,6 +13,7 @@
 //! | [`serve`] | foreground | open loop: requests at times fixed in advance, latency from the scheduled arrival |
 //! | [`wakeup`] | foreground | sleeps to an instant on every CPU, records how late it woke |
 //! | [`hog`] | both | threads that never sleep: streaming over memory, computing in registers, a spinning foreground |
+//! | [`net`] | both | transfers and requests between two hosts, a sender without end |
 //! | [`slow_disk`](crate::slowdisk) | device | the spinning-disk test device |
 //!
 //! Times in reports are nanoseconds of CLOCK_MONOTONIC, sizes are bytes.
@@ -35,6 +36,7 @@ pub mod arrivals;
 pub mod file;
 pub mod hog;
 pub mod latency;
+pub mod net;
 pub mod random;
 pub mod reader;
 pub mod request;
@@ -66,6 +68,12 @@ pub enum LoadCommand {
     CpuSpin(hog::SpinArgs),
     /// Stream over memory or compute in registers without end (background).
     CpuHog(hog::HogArgs),
+    /// Send between two hosts at an intensity, and report what arrives (foreground).
+    NetTransfer(net::TransferArgs),
+    /// Ask, wait for the answer, think, and report the latencies (foreground).
+    NetAsk(net::AskArgs),
+    /// Send as fast as the link takes it (background).
+    NetFlood(net::FloodArgs),
     /// Make a block device that behaves like a spinning disk, print its name, keep it until stopped (root).
     SlowDisk(AttachArgs),
     /// Serve the file behind the slow disk; started by slow-disk.
@@ -237,6 +245,9 @@ pub fn run_load(command: LoadCommand) -> Result<(), Error> {
         LoadCommand::CpuWakeup(args) => (wakeup::run(&args)?, args.shift.json),
         LoadCommand::CpuSpin(args) => (hog::spin(&args)?, args.shift.json),
         LoadCommand::CpuHog(args) => (hog::run(&args)?, args.json),
+        LoadCommand::NetTransfer(args) => (net::transfer(&args)?, args.shift.json),
+        LoadCommand::NetAsk(args) => (net::ask(&args)?, args.shift.json),
+        LoadCommand::NetFlood(args) => (net::flood(&args)?, args.json),
         LoadCommand::CpuCalibrate(args) => {
             let reads = request::calibrate(args.service, args.buffer)?;
             return print_line(&LoadLine::Calibration { reads }, args.json);

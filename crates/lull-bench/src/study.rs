@@ -71,7 +71,7 @@ pub struct Row {
     pub background: Option<Summary>,
     /// Background bytes per second.
     pub bytes_per_s: Option<Summary>,
-    /// On the slow disk: background work over what `solo` does in the time that the foreground of `alone` leaves idle.
+    /// On the slow disk and on a link: background work over what `solo` does in the time that the foreground of `alone` leaves idle.
     pub idle_used: Option<Summary>,
     /// Background bytes per second over those of `bfq`.
     pub over_bfq: Option<Summary>,
@@ -159,7 +159,8 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
         Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?)))
     };
     // A parallel device serves both at once: what is "idle" there is not a matter of time.
-    let one_server = name != "solo" && own.iter().any(|run| run.case.starts_with("slow-"));
+    let is_one = |run: &&Run| run.case.starts_with("slow-") || is_net(run);
+    let one_server = name != "solo" && own.iter().any(is_one);
     let served = if one_server { rounds } else { &[] };
     Row {
         contender: name.to_owned(),
@@ -214,15 +215,27 @@ fn wall_s(run: &Run) -> Option<f64> {
     run.background.as_ref()?.wall_s
 }
 
+/// Whether the resource is a link: known by the load.
+fn is_net(run: &Run) -> bool {
+    run.foreground.as_ref().is_some_and(|report| report.load.starts_with("net-"))
+}
+
 /// None where the foreground leaves less than 2% idle: the quotient would be noise.
 fn idle_used(round: &Round<'_>, name: &str) -> Option<f64> {
-    let alone = round.get("alone")?.foreground.as_ref()?;
-    let busy = ratio(alone.busy_ns as f64 / 1e9, alone.seconds)?;
+    let run = round.get("alone")?;
+    let alone = run.foreground.as_ref()?;
+    let solo = bytes_per_s(round.get("solo")?)?;
+    let busy = if is_net(run) {
+        // What the foreground leaves of a link is what its bytes leave of the most that was seen to pass.
+        ratio(ratio(alone.bytes as f64, alone.seconds)?, solo)?
+    } else {
+        ratio(alone.busy_ns as f64 / 1e9, alone.seconds)?
+    };
     let idle = 1.0 - busy;
     if idle < 0.02 {
         return None;
     }
-    ratio(bytes_per_s(round.get(name)?)?, bytes_per_s(round.get("solo")?)? * idle)
+    ratio(bytes_per_s(round.get(name)?)?, solo * idle)
 }
 
 /// Whether `other` is at least as good as `row` in all three figures and clearly better in one.

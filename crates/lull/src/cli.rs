@@ -54,6 +54,8 @@ pub(crate) enum Bench {
     Disk(Box<lull_bench::DiskArgs>),
     /// CPU: foreground latency and background work under each contender, interleaved.
     Cpu(Box<lull_bench::CpuArgs>),
+    /// Network: foreground transfers and requests, and background traffic, under each contender, interleaved (root).
+    Net(Box<lull_bench::NetArgs>),
     /// Make the tables and pictures of an earlier run again.
     Report(lull_bench::ReportArgs),
 }

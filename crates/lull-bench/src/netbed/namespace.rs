@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::sched::{CloneFlags, setns, unshare};
@@ -36,6 +37,14 @@ impl Namespace {
         made.to("make a network namespace").map(|handle| Self { handle })
     }
 
+    /// The one at this path.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        File::open(path).at("open", path).map(|handle| Self { handle })
+    }
+
     /// Its number, as in `/proc/PID/ns/net`.
     ///
     /// # Errors
@@ -45,7 +54,7 @@ impl Namespace {
     }
 
     /// A path to it for as long as this process lives.
-    pub(super) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.handle.as_raw_fd())
     }
 

@@ -1,0 +1,149 @@
+//! `lull bench net`: what background traffic costs the foreground on one link, and what it carries.
+//!
+//! ```text
+//!  a test network for every run       left: the job (nsenter … lull run … net-flood) ──▶ right: counted
+//!  (namespaces, a shaped link)        left: the foreground                           ──▶ right: counted
+//! ```
+//! Each run has a network of its own, so that no queue and no connection outlives it. Both classes are judged by what
+//! arrives. Nothing leaves the namespaces. The job is started in the left one; lull, where it is the contender, too.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use lull_core::Nanos;
+
+use super::ledger::{Ledger, Plan};
+use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
+use super::{SETTLE, host};
+use crate::contender::Contender;
+use crate::load::net::Receiver;
+use crate::netbed::{self, Bed};
+use crate::process::{Program, shown};
+use crate::progress::Progress;
+use crate::record::Run;
+use crate::report::{self, ReportArgs};
+use crate::units::whole;
+use crate::{Error, stop};
+
+pub mod args;
+pub mod case;
+
+pub use args::{NetArgs, NetCase};
+
+use case::Case;
+
+/// `lull bench net`: measures, then writes and prints the report.
+///
+/// # Errors
+/// When no test network can be had, when the records cannot be written, or after an interruption.
+pub fn run_net(args: &NetArgs, program: &Program) -> Result<(), Error> {
+    stop::install()?;
+    if let Some(detail) = netbed::obstacle() {
+        return Err(Error::Unmet { what: "a test network".to_owned(), detail });
+    }
+    let program = &match &args.lull {
+        Some(exe) => program.clone().with_runner(exe.clone()),
+        None => program.clone(),
+    };
+    let mut ledger = Ledger::open(&args.out, host::look(Path::new("."), program, args.seed))?;
+    let measured =
+        args.cases.iter().try_for_each(|case| measure(&Case::of(*case, args), args, program, &mut ledger));
+    // What was measured before an interruption is reported too.
+    let reported = if args.json {
+        report::write(&args.out, &mut std::io::sink())
+            .and_then(|()| report::run_report(&ReportArgs { dir: args.out.clone(), json: true }))
+    } else {
+        report::write(&args.out, &mut std::io::stdout().lock())
+    };
+    measured.and(reported)
+}
+
+fn measure(case: &Case, args: &NetArgs, program: &Program, ledger: &mut Ledger) -> Result<(), Error> {
+    let mut contenders = Vec::new();
+    for contender in args.contenders() {
+        stop::check()?;
+        let obstacle = case.obstacle(&contender).or_else(|| contender.obstacle(None, program));
+        match obstacle {
+            None => contenders.push(contender),
+            Some(detail) => ledger.unmet(&case.name, Some(&contender), detail)?,
+        }
+    }
+    eprintln!("{}: {} contenders, {} rounds", case.name, contenders.len(), args.rounds);
+    let plan = Plan { contenders, seed: args.seed, rounds: args.rounds };
+    ledger.rounds(&case.name, &plan, &mut |contender, _| one(args, program, case, contender))
+}
+
+/// The foreground's load with the ends of this network.
+struct Front<'a> {
+    case: &'a Case,
+    bed: &'a Bed,
+}
+
+impl Foreground for Front<'_> {
+    fn argv(&self, window: Window, program: &Program) -> Vec<OsString> {
+        let mut words: Vec<OsString> = self.case.foreground.iter().map(OsString::from).collect();
+        for (flag, host) in [("--from", &self.bed.left), ("--into", &self.bed.right)] {
+            words.extend([flag.into(), host.namespace().path().into()]);
+        }
+        words.extend(["--to".into(), self.bed.right.v4().to_string().into()]);
+        words.extend(window.args());
+        words.push("--json".into());
+        program.load_argv(words)
+    }
+}
+
+/// One contender's run.
+fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) -> Result<Run, Error> {
+    let bed = Bed::build(&case.link.with_queue(contender.link_queue()))?;
+    // Dropped after the job.
+    let (mut command, mut job, mut keep) = (None, None, None);
+    if contender.has_background() {
+        let (file, progress) = ProgressFile::create()?;
+        let arrived = Progress::open(file.path())?;
+        let receiver =
+            Receiver::start(bed.right.namespace(), bed.right.v4(), case.background, move |bytes| {
+                arrived.add(bytes);
+            })?;
+        let flood = program.load_argv(case.flood(receiver.address(), contender));
+        let mut argv: Vec<OsString> =
+            vec!["nsenter".into(), format!("--net={}", bed.left.namespace().path()).into(), "--".into()];
+        argv.extend(equipped(contender, args).wrap(flood, program));
+        command = Some(shown(&argv));
+        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: false });
+        keep = Some((file, receiver));
+    }
+    let front = Front { case, bed: &bed };
+    let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
+    let window = Window { warmup: seconds(args.warmup), length: seconds(args.seconds) };
+    std::thread::sleep(SETTLE);
+    let outcome = trial::run(foreground, job, window, program, &mut |_| ())?;
+    drop(keep);
+    let mut notes = outcome.notes;
+    if !bed.is_up() {
+        notes.push("the delaying relay has failed".to_owned());
+    }
+    Ok(Run {
+        case: case.name.clone(),
+        contender: contender.name(),
+        command,
+        foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
+        foreground: outcome.foreground,
+        background: outcome.background,
+        counted: bed.is_up(),
+        notes,
+        ..Run::default()
+    })
+}
+
+/// The contender that is started; its name in the records stays.
+fn equipped(contender: &Contender, args: &NetArgs) -> Contender {
+    let Contender::Lull(own) = contender else { return contender.clone() };
+    let mut flags = ["-q", "--resources", "net"].map(str::to_owned).to_vec();
+    flags.extend(args.lull_args.split_whitespace().map(str::to_owned));
+    flags.extend(own.iter().cloned());
+    Contender::Lull(flags)
+}
+
+fn seconds(value: f64) -> Nanos {
+    Nanos(whole(value * 1e9))
+}

@@ -1,0 +1,38 @@
+use clap::Parser;
+
+use super::*;
+
+#[derive(Parser)]
+struct Asked {
+    #[command(flatten)]
+    args: NetArgs,
+}
+
+fn case(group: NetCase) -> Case {
+    Case::of(group, &Asked::parse_from(["net"]).args)
+}
+
+fn flood(group: NetCase, contender: &Contender) -> String {
+    let words = case(group).flood(SocketAddr::from(([10, 0, 0, 2], 5)), contender);
+    words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn each_contender_changes_the_background_in_its_own_way() {
+    let plain = "net-flood --json --protocol tcp --to 10.0.0.2:5 --size 131072";
+    assert_eq!(flood(NetCase::TcpTcp, &Contender::Unmanaged), plain);
+    assert_eq!(flood(NetCase::TcpTcp, &Contender::Lull(Vec::new())), plain);
+    assert_eq!(flood(NetCase::TcpTcp, &Contender::Marked), format!("{plain} --mark"));
+    assert_eq!(flood(NetCase::TcpTcp, &Contender::FixedRate), format!("{plain} --rate-mbit 25"));
+    assert_eq!(
+        flood(NetCase::TcpTcp, &Contender::Congestion("cubic")),
+        format!("{plain} --congestion cubic")
+    );
+}
+
+#[test]
+fn congestion_controls_are_no_contenders_of_datagrams() {
+    let bbr = Contender::Congestion("bbr");
+    assert!(case(NetCase::UdpUdp).obstacle(&bbr).is_some());
+    assert!(case(NetCase::Ask).obstacle(&bbr).is_none());
+}

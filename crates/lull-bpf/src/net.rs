@@ -35,7 +35,7 @@ use crate::record::{INFINITE_NS, MAX_DEVICES};
 
 static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/net.bpf.o")));
 
-/// The name of the congestion control and of its map.
+/// The map of the congestion control, and its name in the programs.
 const IDLE: &str = "lull_idle";
 /// Where the loader's constants are in `.rodata`, after those of `lull_task.h`.
 const JOB_GROUP_AT: usize = 8;
@@ -74,11 +74,12 @@ pub enum Congestion {
 }
 
 impl Congestion {
-    const fn name(&self) -> &str {
+    /// As the kernel knows it; empty for none. The own one is of this process alone: a name is taken once on a machine.
+    fn name(&self) -> String {
         match self {
-            Self::Idle => IDLE,
-            Self::Kernel { name, .. } => name.as_str(),
-            Self::Unchanged { .. } => "",
+            Self::Idle => format!("lull_{}", std::process::id()),
+            Self::Kernel { name, .. } => name.clone(),
+            Self::Unchanged { .. } => String::new(),
         }
     }
 }
@@ -166,8 +167,11 @@ fn load(settings: &NetSettings, group: u64, congestion: &Congestion) -> Result<L
     let protect = Protect { pids: Vec::new(), cgroup_ids: settings.protect.cgroup_ids.clone() };
     let own = *congestion == Congestion::Idle;
     let mut programs = Loaded::load(Observers::Net, &PROGRAMS.0, &protect, |open| {
-        set_constants(open, group, congestion.name());
-        if !own {
+        let name = congestion.name();
+        set_constants(open, group, &name);
+        if own {
+            rename(open, &name);
+        } else {
             for mut program in
                 open.progs_mut().filter(|program| program.prog_type() == ProgramType::StructOps)
             {
@@ -195,6 +199,19 @@ fn set_constants(open: &mut OpenObject, group: u64, congestion: &str) {
             for (to, from) in data[CONGESTION_AT..CONGESTION_AT + NAME_BYTES].iter_mut().zip(name) {
                 *to = *from;
             }
+        }
+    }
+}
+
+/// Registers the congestion control under another name.
+fn rename(open: &mut OpenObject, name: &str) {
+    for mut map in open.maps_mut().filter(|map| map.name() == IDLE) {
+        let Some(data) = map.initial_value_mut() else { continue };
+        let places = data.windows(IDLE.len()).position(|bytes| bytes == IDLE.as_bytes());
+        let Some(place) = places.and_then(|at| data.get_mut(at..at + NAME_BYTES)) else { continue };
+        place.fill(0);
+        for (to, from) in place.iter_mut().zip(name.as_bytes().iter().take(NAME_BYTES - 1)) {
+            *to = *from;
         }
     }
 }

@@ -185,7 +185,7 @@ fn root_tcp_of_the_job_has_the_own_congestion_control_and_the_mark_wins() {
     let shown = String::from_utf8(shown.stdout).unwrap();
     drop(job.stdin.take());
     job.wait().unwrap();
-    assert!(shown.contains("lull_idle"), "{shown}");
+    assert!(shown.contains(&format!("lull_{} ", std::process::id())), "{shown}");
 }
 
 #[test]
@@ -202,4 +202,30 @@ fn root_a_datagram_of_the_job_in_an_endless_interval_is_a_leak_and_wakes() {
     // SAFETY: one valid pollfd.
     assert_eq!(unsafe { libc::poll(&raw mut poll, 1, 2_000) }, 1);
     sensor.drain();
+}
+
+#[test]
+fn root_two_sensors_have_a_congestion_control_each() {
+    let Some(Scene { sensor, group, loopback: _ }) = scene() else { return };
+    let settings = NetSettings { job_group: Some(group.0.clone()), ..NetSettings::default() };
+    if *sensor.congestion() != Congestion::Idle {
+        eprintln!("SKIPPED: {:?}", sensor.congestion());
+        return;
+    }
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "load_once"])
+        .env("LULL_TEST_GROUP", &group.0)
+        .stdout(Stdio::null())
+        .status();
+    assert!(status.unwrap().success());
+    // In one process the name is taken.
+    assert_ne!(*NetSensor::load(&settings).unwrap().congestion(), Congestion::Idle);
+}
+
+#[test]
+#[ignore = "the second process of root_two_sensors_have_a_congestion_control_each"]
+fn load_once() {
+    let group = std::env::var_os("LULL_TEST_GROUP").unwrap();
+    let settings = NetSettings { job_group: Some(group.into()), ..NetSettings::default() };
+    assert_eq!(*NetSensor::load(&settings).unwrap().congestion(), Congestion::Idle);
 }

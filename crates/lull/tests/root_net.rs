@@ -75,7 +75,7 @@ fn has_own_congestion_control() -> bool {
     std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .unwrap()
         .split_whitespace()
-        .any(|name| name == "lull_idle")
+        .any(|name| name.starts_with("lull_"))
 }
 
 /// Starts an upload and waits until its connection is held.
@@ -89,7 +89,7 @@ fn held_upload(bed: &Bed, port: u16, bytes: u32, marker: &str) -> Child {
         let filter = format!("dport = :{port}");
         let output = bed.left.command("ss").args(["-Htin", &filter]).output().unwrap();
         shown = String::from_utf8(output.stdout).unwrap();
-        shown.contains("lull_idle") && shown.contains("cwnd:2 ")
+        shown.contains("lull_") && shown.contains("cwnd:2 ")
     });
     child
 }

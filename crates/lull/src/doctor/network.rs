@@ -54,7 +54,7 @@ impl Network {
 
     /// Tells.
     pub(super) fn write(&self, page: &mut Page, facts: &Facts) {
-        page.section("Network: how a job's traffic yields (lull run --resources disk,net)");
+        page.section("Network: how a job's traffic yields (lull run --resources disk,cpu,net)");
         let (tone, text) = match (&self.congestion, self.knows_interval) {
             (Some(name), true) => (Tone::Good, format!("{name}: {}", self.why)),
             (Some(name), false) => (Tone::Fair, format!("{name}: {}", self.why)),

@@ -298,7 +298,8 @@ impl Given {
         Ok(RunSettings {
             control,
             watches_disks: lends(ResourceChoice::Disk),
-            watches_net: lends(ResourceChoice::Net),
+            // Only when named: the job waits for the programs to load.
+            watches_net: resources.contains(&ResourceChoice::Net),
             cpu,
             slo,
             memory,

@@ -37,3 +37,11 @@ fn holds_can_be_bounded_or_off() {
     assert_eq!("50ms".parse(), Ok(LongestHold::AtMost(Nanos::from_millis(50))));
     assert!("soon".parse::<LongestHold>().unwrap_err().contains("soon"));
 }
+
+#[test]
+fn the_network_is_lent_only_when_it_is_named() {
+    let settings = |text: &str| Given::default().over(parse(text).unwrap()).unwrap();
+    assert!(!settings("").watches_net);
+    assert!(!settings("[run]\nresources = [\"disk\"]\n").watches_net);
+    assert!(settings("[run]\nresources = [\"disk\", \"net\"]\n").watches_net);
+}

@@ -9,7 +9,7 @@
 //! the background runs, not when: a request that arrives while the quota is being used finds the CPU or the memory bus
 //! taken. Before the first period has passed nothing is known, and the quota is that of an idle machine.
 //!
-//! CPU time of everything is that of the [machine](crate::machine), coarse in periods much shorter than a second. Time
+//! CPU time of everything is that of the [machine](lull_linux::sense::machine), coarse in periods much shorter than a second. Time
 //! stolen by the hypervisor counts as foreground: it is not there to be given away.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

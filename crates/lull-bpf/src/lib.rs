@@ -35,6 +35,6 @@ pub mod sensor;
 pub use cpu::{Bursts, CpuClass, CpuReport, CpuSensor, CpuSettings, CpuSlot, CpuTotals, Cpus};
 pub use load::{Observers, Protect, SensorError};
 pub use net::{Congestion, Interface, InterfaceReport, NetSensor, NetSettings};
-pub use recorder::{Recorded, Recorder};
 pub use pages::{Chunk, PageCounts, PageSensor, PageSettings, Touched};
+pub use recorder::{Recorded, Recorder};
 pub use sensor::{BlockSensor, Device, DeviceReport};

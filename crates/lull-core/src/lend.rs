@@ -32,8 +32,9 @@
 //!    probes what was the base, until it is cleared or convicted. Alarms that were false make the eye close for twice as long
 //!    each time.
 //! 6. *Book* the loss: time beside the foreground × (slowdown − 1), also for the time since a change that was noticed late.
-//! 7. *Shelter*: one rung may be named that is taken for harmless until it is proved harmful: that which holds background
-//!    beside the foreground. It is the refuge when no other is known, and no doubt moves the base from it, only proof.
+//! 7. *Shelter*: one rung may be named that is taken for harmless until it is found harmful: that which holds background
+//!    beside the foreground. It is the refuge when no other is known. Then a suspicion only makes tests dense, and lack of
+//!    credits makes the base fall only if it is certain to harm at all: with noisy requests both come by chance.
 //! 8. *Open* to the top when the foreground has gone; the base is back with its first request.
 //!
 //! The job gets its least share of time (`floor.rs`) whatever else is said.
@@ -145,7 +146,7 @@ impl Lender {
         }
     }
 
-    /// Names the rung that is taken for harmless until the contrary is proved.
+    /// Names the rung that is taken for harmless until the contrary is found.
     #[must_use]
     pub fn sheltered_by(self, rung: Rung) -> Self {
         let shelter = self.book.ladder.rungs().find(|known| *known == rung && rung != Rung::BOTTOM);
@@ -322,8 +323,11 @@ impl Lender {
             return;
         }
         let fallen = self.base;
-        let broke = budget.available() == Nanos::ZERO && !self.is_sheltered();
-        if slowdown.low - 1.0 > promise || (broke && slowdown.ratio - 1.0 > room) {
+        // Where there is a shelter to lose work to, chance alone is no reason to go there.
+        let harms = self.shelter.is_none() || slowdown.low > 1.0;
+        let broke = budget.available() == Nanos::ZERO && harms && !self.is_sheltered();
+        let looks_bad = self.is_sheltered() && slowdown.pairs >= DOUBT && slowdown.ratio - 1.0 > room;
+        if slowdown.low - 1.0 > promise || looks_bad || (broke && slowdown.ratio - 1.0 > room) {
             self.fail(now, fallen, true);
             self.retreat(now, budget);
         } else if broke && slowdown.high - 1.0 > room {
@@ -397,7 +401,7 @@ impl Lender {
     fn guard(&mut self, now: Nanos, budget: &mut Budget) {
         let rung = self.base;
         self.book.of_mut(rung).evidence.suspect();
-        if self.is_sheltered() {
+        if self.shelter.is_some() {
             return;
         }
         self.retreat(now, budget);

@@ -63,7 +63,7 @@ use crate::cli::RunArgs;
 use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
-use settings::{Given, RunSettings, StatusChoice};
+use settings::{Given, RunSettings, SensorChoice, StatusChoice};
 use status::StatusLine;
 use summary::Summary;
 
@@ -90,13 +90,15 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
         std::fs::File::create(path).with_context(|| format!("cannot write the summary to {}", path.display()))
     });
     let summary_file = summary_file.transpose()?;
-    let outcome = start(&settings, &command, &words, born)?.run(wants_summary(&settings))?;
+    let outcome =
+        start(&settings, &command, &words, born)?.run(wants_summary(&settings) || has_wishes(&settings))?;
     let silent = outcome.summary.is_none() && !outcome.lost_supervisor;
     let mut summary = outcome.summary.map_or_else(Summary::default, |summary| *summary);
     if silent {
         summary.notes.push("the supervisor did not answer in time: its numbers are missing".to_owned());
     }
     summary.command = words;
+    summary.wall_ns = outcome.wall.0;
     summary.status = Some(outcome.ending.status());
     if outcome.lost_supervisor {
         summary
@@ -127,7 +129,14 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
     } else if wants_summary(settings) {
         // A closed stderr is the user's choice.
         let _ = std::io::stderr().write_all(text.as_bytes());
+    } else {
+        summary.unmet.iter().for_each(|unmet| eprintln!("lull: {unmet}"));
     }
+}
+
+/// Whether something was asked for that may not be had; that is told whoever reads the summary.
+fn has_wishes(settings: &RunSettings) -> bool {
+    settings.sensor == SensorChoice::Bpf || !settings.protect.is_everything()
 }
 
 /// Whether anybody will see the summary.
@@ -188,7 +197,9 @@ fn open_groups(paths: &[PathBuf]) -> Option<JobGroup> {
 }
 
 fn wants_status(settings: &RunSettings) -> bool {
-    settings.status == StatusChoice::Auto && !settings.quiet && std::io::stderr().is_terminal()
+    // A terminal that cannot move its cursor, like that of an editor's shell, is called dumb.
+    let is_able = std::env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb");
+    settings.status == StatusChoice::Auto && !settings.quiet && is_able && std::io::stderr().is_terminal()
 }
 
 /// The guardian's end of the front: replaced when the guardian is.
@@ -220,6 +231,7 @@ fn start(
         shared: Arc::clone(&shared),
         group: None,
         notes,
+        unmet: Vec::new(),
         born,
         wants_status: status.is_on(),
     };

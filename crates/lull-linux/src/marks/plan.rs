@@ -51,6 +51,8 @@ pub struct Plan {
     pub request_gate: Choice,
     /// How a whole job is held.
     pub hold_gate: Choice,
+    /// How the CPUs are lent.
+    pub cpus: Choice,
     /// The marks to set.
     #[serde(serialize_with = "as_list")]
     pub marks: MarkSet,
@@ -76,6 +78,7 @@ impl Plan {
         let sensor = sensor(facts);
         let mut plan = Self {
             hold_gate: hold_gate(facts, &sensor),
+            cpus: cpus(&sensor),
             sensor,
             request_gate: request_gate(facts),
             marks: MarkSet::default(),
@@ -240,6 +243,16 @@ fn hold_gate(facts: &Facts, sensor: &Choice) -> Choice {
             why: "no group may be made here and no sensor sees single requests: page faults and small buffered reads are not held"
                 .to_owned(),
         },
+    }
+}
+
+fn cpus(sensor: &Choice) -> Choice {
+    if sensor.best {
+        let why = "once somebody else computes, their bursts are compared with and without the job";
+        Choice { name: "by measured harm, from BPF scheduler events", best: true, why: why.to_owned() }
+    } else {
+        let why = "no BPF program may be loaded: caches and memory bandwidth are not protected";
+        Choice { name: "by the kernel's idle class alone", best: false, why: why.to_owned() }
     }
 }
 

@@ -86,7 +86,9 @@ fn reason<'a>(plan: &'a Plan, what: &str) -> &'a Reason {
 #[test]
 fn a_rich_host_gets_the_best_of_everything() {
     let plan = Plan::for_facts(&rich());
-    assert!(plan.sensor.best && plan.request_gate.best && plan.hold_gate.best && plan.cpu_idle);
+    assert!(
+        plan.sensor.best && plan.request_gate.best && plan.hold_gate.best && plan.cpus.best && plan.cpu_idle
+    );
     assert_eq!(reason(&plan, "I/O class idle on sda").effect, Effect::Takes);
     assert_eq!(reason(&plan, "nice 19").effect, Effect::NoEffect);
     assert!(plan.marks.contains(Mark::SchedIdle) && !plan.marks.contains(Mark::Nice));
@@ -141,6 +143,7 @@ fn a_poor_host_gets_fallbacks_that_name_what_is_lacking() {
         (plan.sensor.name, plan.request_gate.name, plan.hold_gate.name),
         ("diskstats", "none", "none")
     );
+    assert!(!plan.cpus.best);
     assert!(plan.sensor.why.contains("EPERM") && plan.request_gate.why.contains("EBUSY"));
     assert!(reason(&plan, "cpu.idle").why.contains("EACCES"));
     assert_eq!(reason(&plan, "I/O class idle").effect, Effect::Refused);

@@ -40,6 +40,8 @@ fn host(page: &mut Page, findings: &Findings) {
     request_gate(page, facts);
     page.section("Hold gate: how the whole job is held");
     choice(page, &plan.hold_gate);
+    page.section("CPUs: how computing is lent");
+    choice(page, &plan.cpus);
     page.section("Class marks: how the kernel tells the job from the rest");
     for reason in &plan.reasons {
         let (tone, word) = match reason.effect {

@@ -96,29 +96,13 @@ impl CpuSummary {
             Nanos(self.foreground_busy_ns),
             self.lent
         );
-        if let Some(slowdown) = &self.slowdown {
-            text += &format!(
-                "lull: cpu: {} took {} longer beside the job, a 95% interval from {} comparisons\n",
-                self.measure,
-                slowdown.text(),
-                slowdown.pairs
-            );
-        }
-        // Without an interval that is closed nothing was proved, in either direction.
-        let Some(SlowdownSummary { high: Some(_), .. }) = &self.slowdown else {
-            return text + "lull: cpu: too little was compared to say what the foreground lost\n";
-        };
-        text += &format!(
-            "lull: cpu: the foreground lost {:.1}% of its time ({:.1}% in the worst window) of {:.1}% promised: {}; known from comparing moments with and without the job\n",
-            self.lost * 100.0,
-            self.lost_worst * 100.0,
-            self.promised * 100.0,
-            match self.kept {
-                Some(true) => "kept",
-                Some(false) => "NOT kept",
-                None => "whether it was kept is not certain",
+        match &self.slowdown {
+            Some(slowdown) => {
+                text +=
+                    &format!("lull: cpu: {}\n", slowdown.sentence(&self.measure, self.promised, self.kept));
             }
-        );
+            None => text += "lull: cpu: too little was compared to say what the foreground lost\n",
+        }
         text
     }
 }

@@ -148,6 +148,8 @@ pub(crate) struct Outcome {
     pub(crate) summary: Option<Box<super::summary::Summary>>,
     /// The supervisor died before the job did.
     pub(crate) lost_supervisor: bool,
+    /// How long the job ran.
+    pub(crate) wall: lull_core::Nanos,
 }
 
 pub(crate) struct Front {
@@ -171,6 +173,7 @@ impl Front {
     /// # Errors
     /// Only when waiting itself is impossible.
     pub(crate) fn run(mut self, wants_summary: bool) -> anyhow::Result<Outcome> {
+        let began = lull_linux::clock::now();
         let ending = loop {
             // Before the wait: the signal that told of an end may have been taken early.
             if let Some(ending) = self.reap()? {
@@ -196,9 +199,10 @@ impl Front {
             }
             self.status.draw();
         };
+        let wall = lull_linux::clock::now().since(began);
         self.status.clear();
         let summary = if wants_summary { self.last_words() } else { None };
-        Ok(Outcome { ending, summary, lost_supervisor: self.lost_supervisor })
+        Ok(Outcome { ending, wall, summary, lost_supervisor: self.lost_supervisor })
     }
 
     /// Both others are dead: trapped calls are ours to pass.

@@ -18,6 +18,8 @@ pub(crate) struct Sensors {
     /// For the summary.
     pub(crate) kind: &'static str,
     pub(crate) notes: Vec<String>,
+    /// What was asked for and could not be had.
+    pub(crate) unmet: Vec<String>,
 }
 
 /// How often the job's processes are looked for.
@@ -65,10 +67,19 @@ pub(crate) fn start(settings: &RunSettings, family: &Family) -> Sensors {
         (None, true) => "/proc/diskstats",
         (None, false) => "none",
     };
-    if bpf.is_none() && settings.watches_disks && !settings.protect.is_everything() {
-        notes.push("--protect needs the BPF sensor: all other work counts as foreground".to_owned());
+    let mut unmet = Vec::new();
+    if bpf.is_none() && settings.watches_disks {
+        if settings.sensor == SensorChoice::Bpf {
+            unmet.push(
+                "--sensor bpf: no BPF program may be loaded here, /proc/diskstats serves instead; `lull doctor` says why"
+                    .to_owned(),
+            );
+        }
+        if !settings.protect.is_everything() {
+            unmet.push("--protect needs the BPF sensor: all other work counts as foreground".to_owned());
+        }
     }
-    Sensors { disks, bpf, kind, notes }
+    Sensors { disks, bpf, kind, notes, unmet }
 }
 
 fn observed(

@@ -70,6 +70,8 @@ pub(crate) enum StatusChoice {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunSettings {
     pub(crate) control: ControlSetting,
+    /// What the foreground may lose at most.
+    pub(crate) promise: Loss,
     /// Whether the disks are lent in the gaps only.
     pub(crate) watches_disks: bool,
     /// What is promised about the CPUs; `None`: the kernel's priorities alone.
@@ -297,6 +299,7 @@ impl Given {
         let named = if self.protect.is_empty() { file.protect } else { self.protect };
         Ok(RunSettings {
             control,
+            promise,
             watches_disks: lends(ResourceChoice::Disk),
             // Only when named: the job waits for the programs to load.
             watches_net: resources.contains(&ResourceChoice::Net),

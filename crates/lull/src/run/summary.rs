@@ -31,10 +31,40 @@ impl From<Slowdown> for SlowdownSummary {
 impl SlowdownSummary {
     /// As a share, with its interval.
     pub(crate) fn text(&self) -> String {
-        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-        let high = self.high.map_or_else(|| "any".to_owned(), |high| format!("{:+.1}%", percent(high)));
-        format!("{:+.1}% ({:+.1}% to {high})", percent(self.ratio), percent(self.low))
+        let Some(high) = self.high else { return "not known yet".to_owned() };
+        format!("{} ({} to {})", signed(self.ratio), signed(self.low), signed(high))
     }
+
+    /// Whether no more was lost than promised; `None` when neither is proved.
+    pub(crate) fn keeps(&self, promised: f64) -> Option<bool> {
+        let is_kept = self.high.is_some_and(|high| high - 1.0 <= promised);
+        (is_kept || self.low - 1.0 > promised).then_some(is_kept)
+    }
+
+    /// What was found, and whether that is what was promised.
+    pub(crate) fn sentence(&self, what: &str, promised: f64, kept: Option<bool>) -> String {
+        let Some(high) = self.high else {
+            return "too little was compared to say what the foreground lost".to_owned();
+        };
+        format!(
+            "{what} took {} longer beside the job (95% interval {} to {}, {} comparisons); at most {:.1}% is promised: {}",
+            signed(self.ratio),
+            signed(self.low),
+            signed(high),
+            self.pairs,
+            promised * 100.0,
+            match kept {
+                Some(true) => "kept",
+                Some(false) => "NOT kept",
+                None => "neither proved nor refuted",
+            }
+        )
+    }
+}
+
+/// A ratio as what it is more than 1.
+fn signed(ratio: f64) -> String {
+    format!("{:+.1}%", (ratio - 1.0) * 100.0)
 }
 
 /// One disk's part. Times in nanoseconds.
@@ -73,6 +103,15 @@ pub(crate) struct DiskSummary {
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Summary {
+    /// Whether the supervisor could sum up; without, only the command, its time and its status are known.
+    #[serde(default)]
+    pub(crate) is_complete: bool,
+    /// What the foreground may lose at most, as a share.
+    #[serde(default)]
+    pub(crate) promised: f64,
+    /// What was asked for and could not be had.
+    #[serde(default)]
+    pub(crate) unmet: Vec<String>,
     /// The command's words.
     pub(crate) command: Vec<String>,
     /// Exit status as a shell sees it.
@@ -135,6 +174,12 @@ impl Summary {
     /// A few lines for a person.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
+        if !self.is_complete {
+            let job = self.command.first().map_or("job", String::as_str);
+            let _ = writeln!(text, "lull: {job} in {}; no numbers", Nanos(self.wall_ns));
+            self.add_notes(&mut text);
+            return text;
+        }
         let active = 100.0 - percent(self.held_ns, self.wall_ns);
         let _ = writeln!(
             text,
@@ -152,7 +197,7 @@ impl Summary {
         for disk in self.disks.iter().filter(|disk| disk.background_requests + disk.foreground_requests > 0) {
             let _ = write!(
                 text,
-                "lull: {}: background {} in {} requests; interval {}, depth {}",
+                "lull: {}: background (this job and other idle-class work) {} in {} requests; interval {}, depth {}",
                 disk.disk,
                 bytes(disk.background_bytes),
                 disk.background_requests,
@@ -170,24 +215,17 @@ impl Summary {
                 (None, Some(loaded)) => writeln!(text, "; foreground {loaded}, always met background"),
                 (None, None) => writeln!(text, "; no foreground requests"),
             };
-            if let Some(loss) = disk.loss {
+            if disk.loss.is_some() {
                 let _ = writeln!(
                     text,
-                    "lull: {}: {} foreground requests met background in service, the interval kept {} free; estimated foreground loss {:.2}%",
-                    disk.disk,
-                    disk.preemptions,
-                    disk.kept_free,
-                    loss * 100.0
+                    "lull: {}: {} foreground requests met background in service, the interval kept {} free",
+                    disk.disk, disk.preemptions, disk.kept_free,
                 );
             }
             if let Some(slowdown) = &disk.slowdown {
-                let _ = writeln!(
-                    text,
-                    "lull: {}: foreground requests took {} longer beside the job, a 95% interval from {} comparisons",
-                    disk.disk,
-                    slowdown.text(),
-                    slowdown.pairs
-                );
+                let kept = slowdown.keeps(self.promised);
+                let told = slowdown.sentence("foreground requests", self.promised, kept);
+                let _ = writeln!(text, "lull: {}: {told}", disk.disk);
             }
         }
         if let Some(cpu) = &self.cpu {
@@ -207,10 +245,14 @@ impl Summary {
             Nanos(self.startup_ns),
             self.sensor
         );
-        for note in &self.notes {
+        self.add_notes(&mut text);
+        text
+    }
+
+    fn add_notes(&self, text: &mut String) {
+        for note in self.unmet.iter().chain(&self.notes) {
             let _ = writeln!(text, "lull: note: {note}");
         }
-        text
     }
 }
 

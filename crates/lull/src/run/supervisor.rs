@@ -57,6 +57,8 @@ pub(crate) struct Supervisor {
     pub(crate) shared: Arc<Shared>,
     pub(crate) group: Option<JobGroup>,
     pub(crate) notes: Vec<String>,
+    /// What was asked for and could not be had.
+    pub(crate) unmet: Vec<String>,
     pub(crate) born: Nanos,
     pub(crate) wants_status: bool,
 }
@@ -251,8 +253,9 @@ impl Supervisor {
         // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
         self.tell(&FromSupervisor::Serving);
         let began = clock::now();
-        let Sensors { disks, bpf, kind, notes } = sensors::start(&self.settings, &family);
+        let Sensors { disks, bpf, kind, notes, unmet } = sensors::start(&self.settings, &family);
         self.notes.extend(notes);
+        self.unmet.extend(unmet);
         let engine = Arc::new(Mutex::new(Engine::new(disks, family.clone(), Arc::clone(&self.shared))));
         let net_sensor = net.as_ref().map_or(-1, Net::wake_fd);
         lock(&engine).net = net;
@@ -388,6 +391,9 @@ impl Supervisor {
         });
         let peak = usage.and_then(|usage| u64::try_from(usage.max_rss()).ok()).unwrap_or(0) * 1024;
         Summary {
+            is_complete: true,
+            promised: self.settings.promise.fraction(),
+            unmet: self.unmet.clone(),
             command: self.command.clone(),
             status: None,
             wall_ns: now.since(began).0,

@@ -1,7 +1,7 @@
 //! The thread that keeps the job's pages in order.
 //!
 //! ```text
-//!             ┌─clean──▶ Keep ──drops──▶ evict ──still mapped──▶ kept in mind until the end
+//!             ┌─clean──▶ Keep ──drops──▶ evict ──still in use──▶ tried again now and then, and at the end
 //!   observer ─┤            ▲
 //!             └─dirty──▶ Cleaner ──portion──▶ its disk's turn ──▶ write ──▶ written
 //!                          │                                                  │ clean
@@ -47,6 +47,8 @@ const IN_FLIGHT: usize = 4;
 /// Bytes of a portion beside a foreground at work, and without one.
 const PORTION_BYTES: u64 = lull_core::ahead::PIECE_BYTES;
 const LARGE_PORTION_BYTES: u64 = 1 << 20;
+/// How often pages that were in use are tried again.
+const RETRY_EVERY: Nanos = Nanos::from_millis(250);
 /// How often the job's processes are asked for their size.
 const SIZE_EVERY: Nanos = Nanos::from_secs(1);
 /// Processes that are asked.
@@ -64,11 +66,12 @@ pub(super) struct Keeper {
     inodes: Inodes,
     asked: HashMap<Ticket, Portion<Chunk>>,
     writing: Vec<Portion<Chunk>>,
-    /// Pages that could not go because a process had mapped them.
+    /// Pages that could not go: a process had mapped them, or they were still being read.
     mapped: HashMap<Chunk, PageSet>,
     /// Pages touched at the latest look.
     counted: u64,
     sized: Nanos,
+    retried: Nanos,
     seen: MemorySummary,
 }
 
@@ -92,6 +95,7 @@ impl Keeper {
             mapped: HashMap::new(),
             counted: 0,
             sized: Nanos::ZERO,
+            retried: Nanos::ZERO,
             seen: MemorySummary::default(),
         }
     }
@@ -110,7 +114,11 @@ impl Keeper {
                 self.settle(now);
             }
             self.write_back(now);
-            let drops = self.keep.excess(now);
+            let mut drops = self.keep.excess(now);
+            if now.since(self.retried) >= RETRY_EVERY {
+                self.retried = now;
+                drops.extend(self.left_over());
+            }
             self.evict_all(now, drops);
             self.hold(now);
             self.show(now, shown);
@@ -259,9 +267,14 @@ impl Keeper {
     fn settle(&mut self, now: Nanos) {
         self.keep.set_bound(0);
         self.cleaner.hurry();
-        let mapped = std::mem::take(&mut self.mapped);
-        let drops = mapped.into_iter().map(|(chunk, pages)| Drop { chunk, pages }).chain(self.keep.finish());
-        self.evict_all(now, drops.collect());
+        let mut drops = self.left_over();
+        drops.extend(self.keep.finish());
+        self.evict_all(now, drops);
+    }
+
+    /// What could not go when it was to, to be tried again.
+    fn left_over(&mut self) -> Vec<Drop<Chunk>> {
+        self.mapped.drain().map(|(chunk, pages)| Drop { chunk, pages }).collect()
     }
 
     fn show(&mut self, now: Nanos, shown: &Mutex<MemorySummary>) {

@@ -1,6 +1,6 @@
 //! What the summary says.
 
-use super::{DiskSummary, Summary, bytes};
+use super::{DiskSummary, SlowdownSummary, Summary, bytes};
 
 #[test]
 fn bytes_have_units() {
@@ -20,6 +20,7 @@ fn the_text_names_every_disk_that_worked_and_the_json_comes_back() {
     };
     let idle = DiskSummary { disk: "sdb".into(), ..DiskSummary::default() };
     let summary = Summary {
+        is_complete: true,
         command: vec!["tar".into()],
         wall_ns: 2_000_000_000,
         held_ns: 500_000_000,
@@ -33,4 +34,28 @@ fn the_text_names_every_disk_that_worked_and_the_json_comes_back() {
     );
     let json = serde_json::to_string(&summary).unwrap();
     assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);
+}
+
+#[test]
+fn a_summary_without_numbers_shows_none() {
+    let summary = Summary {
+        command: vec!["tar".into()],
+        unmet: vec!["--protect".into()],
+        notes: vec!["killed".into()],
+        ..Summary::default()
+    };
+    assert_eq!(summary.text(), "lull: tar in 0ns; no numbers\nlull: note: --protect\nlull: note: killed\n");
+}
+
+#[test]
+fn a_promise_is_kept_broken_or_open() {
+    let slowdown = |low, high| SlowdownSummary { ratio: 1.04, low, high, pairs: 9 };
+    let kept = |low, high| slowdown(low, high).keeps(0.05);
+    assert_eq!(kept(0.9, Some(1.049)), Some(true));
+    assert_eq!(kept(1.06, Some(1.2)), Some(false));
+    assert_eq!(kept(1.06, None), Some(false));
+    assert_eq!((kept(0.9, Some(1.2)), kept(0.0, None)), (None, None));
+    let told = slowdown(1.01, Some(1.2)).sentence("requests", 0.05, None);
+    assert!(told.contains("+4.0%") && told.contains("+1.0% to +20.0%") && told.contains("5.0%"), "{told}");
+    assert!(slowdown(0.0, None).sentence("requests", 0.05, None).contains("too little"));
 }

@@ -87,9 +87,9 @@ static __always_inline __u64 pages_of(struct folio *folio)
 	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
 		return 1;
 	if (bpf_core_field_exists(struct folio, _flags_1))
-		bpf_probe_read_kernel(
-			&order, sizeof(order),
-			(void *)folio + bpf_core_field_offset(struct folio, _flags_1));
+		bpf_probe_read_kernel(&order, sizeof(order),
+				      (void *)folio +
+					  bpf_core_field_offset(struct folio, _flags_1));
 	return order < 16 ? 1ULL << order : 1;
 }
 

@@ -20,6 +20,7 @@
 //! The binary embeds [`load::LoadCommand`] as a hidden subcommand: load generators and contenders are started as
 //! processes of the binary itself (see [`process::Program`]).
 
+pub mod beats;
 pub mod clock;
 pub mod contender;
 pub mod corpus;

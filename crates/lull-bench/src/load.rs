@@ -26,12 +26,14 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::beats::Beats;
 use crate::error::Context;
 use crate::slowdisk::{AttachArgs, DaemonArgs};
 use crate::stop;
 use crate::units::{Bytes, mb_per_s, whole};
 
 pub mod aio;
+pub mod arms;
 pub mod arrivals;
 pub mod file;
 pub mod hog;
@@ -128,6 +130,20 @@ impl ShiftArgs {
     }
 }
 
+/// What every foreground load of the CPU takes that can run with and without background in turns.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct BeatArgs {
+    /// Count requests apart by whether background runs, which changes after this time; 0 for no beats.
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    pub beat: Nanos,
+}
+
+impl BeatArgs {
+    fn arms(self) -> arms::Arms {
+        arms::Arms::new(Beats::of(self.beat))
+    }
+}
+
 /// The instant `seconds` after `begun`; none for no limit.
 fn end_after(begun: Nanos, seconds: Option<f64>) -> Option<Nanos> {
     seconds.map(|seconds| begun.plus(Nanos(whole(seconds * 1e9))))
@@ -174,12 +190,21 @@ pub struct LoadReport {
     pub seconds: f64,
     /// Sum of the latencies: how long at least one request of a closed loop was in service.
     pub busy_ns: u64,
+    /// Stretches of requests without a pause between them; zero for loads that do not measure them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bursts: u64,
+    /// The sum of their lengths, each from the arrival of the first request to the end of the last.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub burst_ns: u64,
     /// Latencies: of a read, from just before the system call to just after it; of an open loop, from the scheduled
     /// arrival; of a wake-up, from the time it was due. None for loads that do not measure them.
     pub latency: Option<Latency>,
     /// Processor time of the load's own process, user and system, from its start; none if it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
+    /// What it did in the [quiet beats](crate::beats) of the run; the rest of the report is that of loaded beats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<Box<Self>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]

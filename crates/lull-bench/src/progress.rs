@@ -1,20 +1,33 @@
-//! Two counters shared between a load generator and the harness through a small mapped file.
+//! Two counters and a switch, shared between a load generator and the harness through a small mapped file.
 //!
 //! A background load runs longer than the window in which it is judged, so its total says little; the harness samples
 //! the counters and interpolates at the window's ends. A mapping, because a `write` per request would itself be a
 //! request that a gate may hold. The file belongs on tmpfs (see [`directory`]), so that no page of it is ever written
 //! to the disk under test.
+//!
+//! The switch pauses the load between two pieces of its work ([beats](crate::beats)): it then sleeps on the word itself, so
+//! a paused load costs next to nothing.
+//!
+//! | offset | size | |
+//! |---|---|---|
+//! | 0 | 8 | requests done |
+//! | 8 | 8 | bytes done |
+//! | 16 | 4 | 1 while paused, 0 otherwise |
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
+use rustix::thread::futex;
 
 use crate::Error;
 use crate::error::Context;
 
-const LENGTH: usize = 16;
+const LENGTH: usize = 24;
+const SWITCH: usize = 16;
+/// A paused load looks this often whether it is to end.
+const LOOK_EVERY: futex::Timespec = futex::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The mapped counters: requests and bytes done so far.
 #[derive(Debug)]
@@ -54,10 +67,31 @@ impl Progress {
     }
 
     fn counter(&self, index: usize) -> &AtomicU64 {
-        debug_assert!(index < LENGTH / 8);
+        debug_assert!(index < SWITCH / 8);
         // SAFETY: the mapping is page-aligned, LENGTH bytes long, lives as long as `self`, and every process that
         // maps the file touches it only through these atomics.
         unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().cast::<u64>().add(index)) }
+    }
+
+    fn switch(&self) -> &AtomicU32 {
+        // SAFETY: as for the counters; the word lies behind them within the mapping and is aligned to 4 bytes.
+        unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(SWITCH).cast::<u32>()) }
+    }
+
+    /// Pauses the load, or lets it go on.
+    pub fn pause(&self, paused: bool) {
+        if self.switch().swap(u32::from(paused), Ordering::Relaxed) != u32::from(paused) {
+            // Nobody may be waiting; a waiter that is missed looks again by itself.
+            let _ = futex::wake(self.switch(), futex::Flags::empty(), u32::MAX);
+        }
+    }
+
+    /// Sleeps while paused, unless `ends` says otherwise.
+    pub fn wait_while_paused(&self, ends: impl Fn() -> bool) {
+        while self.switch().load(Ordering::Relaxed) == 1 && !ends() {
+            // A signal, the time and a changed word all lead to another look.
+            let _ = futex::wait(self.switch(), futex::Flags::empty(), 1, Some(&LOOK_EVERY));
+        }
     }
 
     /// Counts one finished request of `bytes`.

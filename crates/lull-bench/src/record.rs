@@ -121,7 +121,8 @@ pub struct Disturbance {
 pub struct Background {
     /// Bytes moved within the window; of integer work, iterations.
     pub bytes: u64,
-    /// Length of the window: that of the foreground's counted time, or the whole run where there is no foreground.
+    /// Length of the window: that of the foreground's counted time (with [beats](crate::beats), of loaded ones), or the
+    /// whole run where there is no foreground.
     pub window_s: f64,
     /// Start to exit, for jobs that run to their end.
     pub wall_s: Option<f64>,

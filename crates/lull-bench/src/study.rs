@@ -1,7 +1,7 @@
 //! From raw runs to figures.
 //!
-//! Everything is a ratio *within a round*: a contender's foreground to the `alone` run of the same round, its background
-//! to the `solo` run of the same round. The figure is the median of those ratios over the rounds, so a slow
+//! Everything is a ratio *within a round*: a contender's foreground to the `alone` run of the same round (or to quiet
+//! [beats](crate::beats) of its own run, where there are any), its background to the `solo` run of the same round. The figure is the median of those ratios over the rounds, so a slow
 //! minute of the machine that hits a whole round cancels out. A round without its reference, and runs whose conditions
 //! were not met (`counted: false`), give no ratio. Runs of several measurements in one file are told apart by the host
 //! line before them.
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contender::rank;
+use crate::load::LoadReport;
 use crate::record::{Host, Record, Run, Unmet};
 use crate::stats::{Summary, ratio};
 
@@ -59,9 +60,9 @@ pub struct Row {
     pub left_out: usize,
     /// Foreground requests per second, over those of `alone`.
     pub foreground: Option<Summary>,
-    /// Median latency over that of `alone`.
+    /// Median latency over that of the undisturbed foreground.
     pub p50: Option<Summary>,
-    /// 99th percentile of the latency over that of `alone`.
+    /// 99th percentile of the latency over that of the undisturbed foreground.
     pub p99: Option<Summary>,
     /// Foreground requests per second.
     pub requests_per_s: Option<Summary>,
@@ -155,6 +156,7 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
     let within = |reference: &str, figure: &dyn Fn(&Run, &Run) -> Option<f64>| {
         Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?, round.get(reference)?)))
     };
+    let undisturbed = |figure: &dyn Fn(&LoadReport) -> Option<f64>| slowdown(name, rounds, figure);
     let plain = |figure: &dyn Fn(&Run) -> Option<f64>| {
         Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?)))
     };
@@ -168,10 +170,10 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
         runs: own.iter().filter(|run| run.counted).count(),
         left_out: own.iter().filter(|run| !run.counted).count(),
         foreground: within("alone", &|run, alone| ratio(requests_per_s(run)?, requests_per_s(alone)?)),
-        p50: within("alone", &|run, alone| ratio(latency(run, Rank::P50)?, latency(alone, Rank::P50)?)),
-        p99: within("alone", &|run, alone| ratio(latency(run, Rank::P99)?, latency(alone, Rank::P99)?)),
+        p50: undisturbed(&|report| latency(report, Rank::P50)),
+        p99: undisturbed(&|report| latency(report, Rank::P99)),
         requests_per_s: plain(&requests_per_s),
-        p99_ns: plain(&|run| latency(run, Rank::P99)),
+        p99_ns: plain(&|run| latency(run.foreground.as_ref()?, Rank::P99)),
         background: within("solo", &|run, solo| ratio(bytes_per_s(run)?, bytes_per_s(solo)?)),
         bytes_per_s: plain(&bytes_per_s),
         idle_used: Summary::of(served.iter().filter_map(|round| idle_used(round, name))),
@@ -196,9 +198,27 @@ fn requests_per_s(run: &Run) -> Option<f64> {
     ratio(report.requests as f64, report.seconds)
 }
 
-fn latency(run: &Run, rank: Rank) -> Option<f64> {
-    let report = run.foreground.as_ref().filter(|report| report.requests > 0)?;
-    let latency = report.latency?;
+/// A figure of the foreground over that of the undisturbed one: in the quiet beats of the same run where it has any, else in
+/// the run of `alone` in the same round.
+fn slowdown(
+    name: &str,
+    rounds: &[Round<'_>],
+    figure: &dyn Fn(&LoadReport) -> Option<f64>,
+) -> Option<Summary> {
+    Summary::of(rounds.iter().filter_map(|round| slowdown_in(name, round, figure)))
+}
+
+fn slowdown_in(name: &str, round: &Round<'_>, figure: &dyn Fn(&LoadReport) -> Option<f64>) -> Option<f64> {
+    let report = round.get(name)?.foreground.as_ref()?;
+    let undisturbed = match &report.quiet {
+        Some(quiet) => quiet,
+        None => round.get("alone")?.foreground.as_ref()?,
+    };
+    ratio(figure(report)?, figure(undisturbed)?)
+}
+
+fn latency(report: &LoadReport, rank: Rank) -> Option<f64> {
+    let latency = report.latency.filter(|_| report.requests > 0)?;
     Some(match rank {
         Rank::P50 => latency.p50_ns as f64,
         Rank::P99 => latency.p99_ns as f64,

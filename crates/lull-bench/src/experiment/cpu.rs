@@ -6,7 +6,8 @@
 //!           round 2: …                                             the same arrivals for every contender of a round
 //! ```
 //! Requests are a fixed number of reads, found once, so that every contender's foreground has the same work; their
-//! arrivals are fixed by the round's seed, so that every contender of a round meets the same bursts. The warm-up is the
+//! arrivals are fixed by the round's seed, so that every contender of a round meets the same bursts. In the counted time the
+//! background runs and pauses in turns ([beats](crate::beats)), so that each run is compared with itself. The warm-up is the
 //! same for all and longer than the slowest controller's period. For lull, the summary that it writes is kept, so that the
 //! slowdown that it reports can be held against the one measured here.
 
@@ -38,12 +39,23 @@ pub use args::{CpuArgs, CpuCase};
 
 use case::Case;
 
+/// A run with fewer beats may have no quiet one, or no loaded one.
+const FEWEST_BEATS: u64 = 4;
 /// CPUs that the headroom controller always leaves to the background.
 const FLOOR_CPUS: f64 = 0.05;
 
 /// `lull bench cpu`: measures, then writes and prints the report.
 pub fn run_cpu(args: &CpuArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
+    if seconds(args.seconds) < args.beat.times(FEWEST_BEATS) {
+        return Err(Error::Argument {
+            argument: format!("--seconds {}", args.seconds),
+            problem: format!(
+                "that is less than {FEWEST_BEATS} beats; count longer, or make --beat shorter than {}",
+                args.beat
+            ),
+        });
+    }
     group::sweep();
     let program = &match &args.lull {
         Some(exe) => program.clone().with_runner(exe.clone()),

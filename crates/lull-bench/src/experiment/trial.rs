@@ -7,7 +7,7 @@
 //!                                               └── bytes at both ends ┘
 //! ```
 //! The background's bytes at the window's ends are interpolated between samples of its counter, so it needs no protocol
-//! with the foreground. If the background ends first (a `tar` that is done), the foreground is stopped and the window
+//! with the foreground. With [beats](crate::beats) the job's load is paused and goes on in the counted time. If the background ends first (a `tar` that is done), the foreground is stopped and the window
 //! ends there. All time stamps are CLOCK_MONOTONIC, which the processes share.
 
 use std::sync::mpsc::RecvTimeoutError;
@@ -71,6 +71,7 @@ pub fn run(
     if let Some(running) = &mut background {
         running.await_first_bytes()?;
     }
+    let beats = foreground.and_then(Foreground::beats);
     let foreground = match foreground {
         Some(foreground) => Some(watch(foreground, background.as_mut(), window, program, observe)?),
         None => None,
@@ -81,7 +82,7 @@ pub fn run(
     };
     let mut notes = Vec::new();
     let background = match background {
-        Some(running) => Some(running.finish(span, &mut notes)?),
+        Some(running) => Some(running.finish(span, beats, &mut notes)?),
         None => None,
     };
     if span.1.since(span.0) < Nanos(window.length.as_nanos() / 2) {
@@ -103,6 +104,8 @@ fn watch(
     let output = lines(stdout);
     let mut total = None;
     let mut stopping = false;
+    let beats = foreground.beats();
+    let counting = clock::now().plus(window.warmup);
     loop {
         stop::check()?;
         let line = match output.recv_timeout(POLL) {
@@ -114,6 +117,9 @@ fn watch(
         let mut tick = Tick { foreground: None, background_rate: None };
         if let Some(running) = &mut background {
             running.sample(now);
+            if let Some(beats) = beats.filter(|_| now >= counting) {
+                running.follow(beats.at(now));
+            }
             tick.background_rate = running.recent_rate();
             if !stopping && running.ended(now)? {
                 stopping = true;

@@ -18,8 +18,8 @@ use std::thread;
 
 use lull_core::Nanos;
 
-use crate::load::latency::Recorder;
-use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
+use crate::load::arms::{Arms, Served};
+use crate::load::{BeatArgs, LoadReport, ShiftArgs, own_cpu_ns};
 use crate::progress::Progress;
 use crate::units::Bytes;
 use crate::{Error, clock, stop};
@@ -73,6 +73,9 @@ pub struct SpinArgs {
     /// When it counts and how it reports.
     #[command(flatten)]
     pub shift: ShiftArgs,
+    /// Whether it counts by beats.
+    #[command(flatten)]
+    pub beats: BeatArgs,
     /// Threads that never sleep.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub threads: u64,
@@ -101,6 +104,9 @@ pub fn run(args: &HogArgs) -> Result<LoadReport, Error> {
     let begun = clock::now();
     let end = crate::load::end_after(begun, args.seconds);
     let go_on = || {
+        if let Some(progress) = &progress {
+            progress.wait_while_paused(stop::requested);
+        }
         !stop::requested()
             && end.is_none_or(|end| clock::now() < end)
             && left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok()
@@ -141,38 +147,28 @@ pub fn spin(args: &SpinArgs) -> Result<LoadReport, Error> {
     let begun = start.plus(args.shift.warmup);
     let end = args.shift.end(begun).unwrap_or(Nanos::MAX);
     let spin = |seed: u64| {
-        let (mut recorder, mut chain, mut now) = (Recorder::new(), Chain(seed), start);
+        let (mut arms, mut chain, mut now) = (args.beats.arms(), Chain(seed), start);
         while now < end && !stop::requested() {
             let before = now;
             chain.run(SPIN_PIECE);
             now = clock::now();
             if before >= begun {
-                recorder.record(now.since(before));
+                arms.record(&Served { arrival: before, from: before, to: now, given_up: false });
             }
         }
-        recorder
+        arms
     };
-    let recorders: Vec<Recorder> = thread::scope(|scope| {
+    let recorders: Vec<Arms> = thread::scope(|scope| {
         let threads: Vec<_> = (0..args.threads).map(|seed| scope.spawn(move || spin(seed))).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     });
-    let mut all = Recorder::new();
-    recorders.iter().for_each(|recorder| all.merge(recorder));
+    let mut all = args.beats.arms();
+    recorders.into_iter().for_each(|arms| all.merge(arms));
     let ended = clock::now().min(end).max(begun);
-    Ok(LoadReport {
-        load: "cpu-spin".to_owned(),
-        requests: all.count(),
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: all.sum().as_nanos(),
-        latency: Some(all.summary()),
-        cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
-    })
+    Ok(LoadReport { cpu_ns: own_cpu_ns(), ..all.report("cpu-spin", begun, ended) })
 }
 
 /// A buffer that is passed from front to back.

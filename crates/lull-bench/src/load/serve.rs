@@ -22,11 +22,11 @@ use lull_core::Nanos;
 use nix::fcntl::{FcntlArg, fcntl};
 
 use crate::error::Context;
+use crate::load::arms::{Arms, Served};
 use crate::load::arrivals::{Arrivals, gap_for_load};
-use crate::load::latency::Recorder;
 use crate::load::request::{Work, calibrate};
 use crate::load::think::Spread;
-use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
+use crate::load::{BeatArgs, LoadReport, ShiftArgs, own_cpu_ns};
 use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
@@ -45,6 +45,9 @@ pub struct ServeArgs {
     /// When it counts and how it reports.
     #[command(flatten)]
     pub shift: ShiftArgs,
+    /// Whether it counts by beats.
+    #[command(flatten)]
+    pub beats: BeatArgs,
     /// Share of one CPU that the requests take when nothing disturbs them, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub load: u64,
@@ -83,7 +86,8 @@ pub fn run(args: &ServeArgs) -> Result<LoadReport, Error> {
     let arrivals = Arrivals::new(start, gap_for_load(args.service, args.load), args.spread, args.seed);
     let give_up = AtomicU64::new(Nanos::MAX.as_nanos());
     let (generated, served) = thread::scope(|scope| {
-        let server = scope.spawn(|| serve(File::from(reading), work, reads, begun, &give_up));
+        let server =
+            scope.spawn(|| serve(File::from(reading), work, reads, begun, &give_up, args.beats.arms()));
         let generated = generate(File::from(writing), arrivals, end, &give_up);
         (generated, server.join())
     });
@@ -92,18 +96,7 @@ pub fn run(args: &ServeArgs) -> Result<LoadReport, Error> {
         Ok(result) => result?,
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    Ok(LoadReport {
-        load: "cpu-serve".to_owned(),
-        requests: served.latencies.count(),
-        unfinished: served.unfinished,
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: served.busy.as_nanos(),
-        latency: Some(served.latencies.summary()),
-        cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
-    })
+    Ok(LoadReport { cpu_ns: own_cpu_ns(), ..served.report("cpu-serve", begun, ended) })
 }
 
 /// Sends every arrival at its time; returns when the window ended. Dropping the pipe tells the server.
@@ -136,28 +129,19 @@ fn generate(
     Ok(ended)
 }
 
-/// What the server counted.
-#[derive(Debug)]
-struct Served {
-    latencies: Recorder,
-    /// Time from the start to the end of the work of each.
-    busy: Nanos,
-    unfinished: u64,
-}
-
 fn serve(
     mut pipe: File,
     mut work: Work,
     reads: u64,
     begun: Nanos,
     give_up: &AtomicU64,
-) -> Result<Served, Error> {
-    let mut served = Served { latencies: Recorder::new(), busy: Nanos::ZERO, unfinished: 0 };
+    mut arms: Arms,
+) -> Result<Arms, Error> {
     let mut message = [0; size_of::<u64>()];
     loop {
         match pipe.read_exact(&mut message) {
             Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(served),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(arms),
             Err(error) => return Err(error).to("take a request"),
         }
         let arrival = Nanos(u64::from_ne_bytes(message));
@@ -168,9 +152,7 @@ fn serve(
         }
         let to = if late { from } else { clock::now() };
         if arrival >= begun {
-            served.latencies.record(to.since(arrival));
-            served.busy = served.busy.plus(to.since(from));
-            served.unfinished += u64::from(late);
+            arms.record(&Served { arrival, from, to, given_up: late });
         }
     }
 }

@@ -11,8 +11,8 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use crate::error::Context;
-use crate::load::latency::Recorder;
-use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
+use crate::load::arms::{Arms, Served};
+use crate::load::{BeatArgs, LoadReport, ShiftArgs, own_cpu_ns};
 use crate::{Error, clock, stop};
 
 /// Time for the threads to start before the first wake-up.
@@ -24,6 +24,9 @@ pub struct WakeupArgs {
     /// When it counts and how it reports.
     #[command(flatten)]
     pub shift: ShiftArgs,
+    /// Whether it counts by beats.
+    #[command(flatten)]
+    pub beats: BeatArgs,
     /// Time from one wake-up to the next.
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub interval: Nanos,
@@ -47,39 +50,28 @@ pub fn run(args: &WakeupArgs) -> Result<LoadReport, Error> {
     let begun = start.plus(args.shift.warmup);
     let end = args.shift.end(begun).unwrap_or(Nanos::MAX);
     let cpus = cpus()?;
-    let recorders: Vec<Recorder> = thread::scope(|scope| {
-        let threads: Vec<_> = cpus
-            .iter()
-            .map(|cpu| scope.spawn(move || wake(*cpu, start, args.interval, begun, end)))
-            .collect();
+    let recorders: Vec<Arms> = thread::scope(|scope| {
+        let threads: Vec<_> =
+            cpus.iter().map(|cpu| scope.spawn(move || wake(*cpu, start, args, begun, end))).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Result<_, Error>>()
     })?;
-    let mut all = Recorder::new();
-    recorders.iter().for_each(|recorder| all.merge(recorder));
+    let mut all = args.beats.arms();
+    recorders.into_iter().for_each(|arms| all.merge(arms));
     // The last wake-up is up to an interval before the end of the window.
     let ended = if stop::requested() { clock::now().min(end) } else { end }.max(begun);
-    Ok(LoadReport {
-        load: "cpu-wakeup".to_owned(),
-        requests: all.count(),
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        latency: Some(all.summary()),
-        cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
-    })
+    Ok(LoadReport { cpu_ns: own_cpu_ns(), ..all.report("cpu-wakeup", begun, ended) })
 }
 
 /// One thread's wake-ups from `start` to `end`; those due before `begun` are not counted.
-fn wake(cpu: usize, start: Nanos, interval: Nanos, begun: Nanos, end: Nanos) -> Result<Recorder, Error> {
+fn wake(cpu: usize, start: Nanos, args: &WakeupArgs, begun: Nanos, end: Nanos) -> Result<Arms, Error> {
     let mut only = CpuSet::new();
     only.set(cpu).to("name a CPU")?;
     sched_setaffinity(Pid::from_raw(0), &only).to("pin a thread to its CPU")?;
     clock::sharp_timers()?;
-    let mut recorder = Recorder::new();
+    let mut arms = args.beats.arms();
     let mut due = start;
     while due < end && !stop::requested() {
         clock::sleep_until(due);
@@ -87,12 +79,12 @@ fn wake(cpu: usize, start: Nanos, interval: Nanos, begun: Nanos, end: Nanos) -> 
         // A signal ends a sleep early; the flag is looked at next.
         if now >= due {
             if due >= begun {
-                recorder.record(now.since(due));
+                arms.record(&Served { arrival: due, from: now, to: now, given_up: false });
             }
-            due = due.plus(interval);
+            due = due.plus(args.interval);
         }
     }
-    Ok(recorder)
+    Ok(arms)
 }
 
 #[cfg(test)]

@@ -17,5 +17,26 @@ fn a_short_file_is_refused() {
     let path = dir.path().join("short");
     std::fs::write(&path, b"short").unwrap();
     let error = Progress::open(&path).unwrap_err().to_string();
-    assert!(error.contains("16 bytes"), "{error}");
+    assert!(error.contains("24 bytes"), "{error}");
+}
+
+#[test]
+fn a_paused_load_waits_until_it_may_go_on_or_is_to_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("progress");
+    let harness = Progress::create(&path).unwrap();
+    let load = Progress::open(&path).unwrap();
+    load.wait_while_paused(|| false);
+    harness.pause(true);
+    load.wait_while_paused(|| true);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            load.wait_while_paused(|| false);
+            load.add(1);
+        });
+        assert_eq!(harness.bytes(), 0);
+        harness.pause(false);
+        waiting.join().unwrap();
+    });
+    assert_eq!(harness.bytes(), 1);
 }

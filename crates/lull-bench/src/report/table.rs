@@ -17,13 +17,13 @@
 //!
 //! | column | meaning |
 //! |---|---|
-//! | mean, p99.9 | the mean and the 99.9th percentile of the latency over those of `alone` |
-//! | service | time from the start to the end of a request's work over that of `alone`: without the wait before it |
+//! | mean, p99, p99.9 | the mean and percentiles of the latency, over those in the quiet beats of the same run (in the row of `alone` no beat has background: its ratios are the machine's noise) |
+//! | service | the same of the time from the start to the end of a request's work: without the wait before it |
 //! | bg/idle | background work over that of `sched-idle` in the same round: what was held back |
 //! | M/s | the background's speed: megabytes, or millions of iterations, per second |
 //! | own CPU | processor time of the control itself, in percent of one CPU, for contenders whose processes the harness can tell from the job's |
 //! | others | what neither side had, in percent of one CPU: other processes, the harness, the hypervisor |
-//! | told | the mean that the contender itself reported, and in how many rounds the measured one was inside its 95% interval |
+//! | told | the slowdown of bursts that the contender itself reported, and in how many rounds the measured one was inside its 95% interval |
 //!
 //! Cases without a foreground: *speed* is the wall-clock time of `none` over that of the contender in the same round
 //! (0.95: 5% slower), *wall* the time itself.

@@ -1,5 +1,8 @@
 //! Figures of cases whose resource is the CPU, beside those of every case.
 //!
+//! With [beats](crate::beats) each run is compared with its own quiet moments, and `alone`, whose moments are all quiet, shows
+//! what the machine does by itself; without, it is compared with the run of `alone` in the same round.
+//!
 //! An open loop serves what arrives, so its throughput says nothing; its mean latency does, and the tail further out.
 //! The reference for background work is `sched-idle`, the best that priorities alone can give: what is lost against it
 //! is what was held back. A contender that reports the slowdown it caused is judged by how often the true ratio of that
@@ -7,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Round, Row};
+use super::{Round, Row, slowdown, slowdown_in};
 use crate::load::LoadReport;
 use crate::record::Run;
 use crate::stats::{Summary, ratio};
@@ -18,11 +21,11 @@ const PRIORITY: &str = "sched-idle";
 /// One contender's further figures. Ratios have no unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuFigures {
-    /// Mean latency over that of `alone`.
+    /// Mean latency over that of the undisturbed foreground.
     pub mean: Option<Summary>,
-    /// 99.9th percentile of the latency over that of `alone`.
+    /// The same of the 99.9th percentile.
     pub p999: Option<Summary>,
-    /// Time from the start to the end of a request's work, over that of `alone`: what caches, memory bus and
+    /// The same of the time from the start to the end of a request's work: what caches, memory bus and
     /// preemption cost, without the time before the request was begun.
     pub service: Option<Summary>,
     /// Mean latency, in nanoseconds.
@@ -80,11 +83,11 @@ pub(super) fn figures(name: &str, rounds: &[Round<'_>]) -> CpuFigures {
         Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?)))
     };
     CpuFigures {
-        mean: within("alone", &mean_ns),
-        p999: within("alone", &p999_ns),
-        service: within("alone", &service_ns),
-        mean_ns: plain(&mean_ns),
-        p999_ns: plain(&p999_ns),
+        mean: slowdown(name, rounds, &mean_ns),
+        p999: slowdown(name, rounds, &p999_ns),
+        service: slowdown(name, rounds, &service_ns),
+        mean_ns: plain(&|run| mean_ns(run.foreground.as_ref()?)),
+        p999_ns: plain(&|run| p999_ns(run.foreground.as_ref()?)),
         over_sched_idle: within(PRIORITY, &work_per_s),
         work_per_s: plain(&work_per_s),
         control_cpus: plain(&control_cpus),
@@ -94,20 +97,23 @@ pub(super) fn figures(name: &str, rounds: &[Round<'_>]) -> CpuFigures {
     }
 }
 
-fn served(run: &Run) -> Option<&LoadReport> {
-    run.foreground.as_ref().filter(|report| report.requests > 0)
+fn mean_ns(report: &LoadReport) -> Option<f64> {
+    Some(report.latency.filter(|_| report.requests > 0)?.mean_ns as f64)
 }
 
-fn mean_ns(run: &Run) -> Option<f64> {
-    Some(served(run)?.latency?.mean_ns as f64)
+fn p999_ns(report: &LoadReport) -> Option<f64> {
+    Some(report.latency.filter(|_| report.requests > 0)?.p999_ns as f64)
 }
 
-fn p999_ns(run: &Run) -> Option<f64> {
-    Some(served(run)?.latency?.p999_ns as f64)
+/// What a control that sees tasks run and sleep, but no requests, can measure.
+fn burst_ns(report: &LoadReport) -> Option<f64> {
+    ratio(report.burst_ns as f64, report.bursts as f64)
 }
 
-fn service_ns(run: &Run) -> Option<f64> {
-    let report = served(run).filter(|report| report.busy_ns > 0)?;
+fn service_ns(report: &LoadReport) -> Option<f64> {
+    if report.busy_ns == 0 {
+        return None;
+    }
     ratio(report.busy_ns as f64, (report.requests - report.unfinished) as f64)
 }
 
@@ -128,7 +134,7 @@ fn disturbed_cpus(run: &Run) -> Option<f64> {
 fn coverage(name: &str, rounds: &[Round<'_>]) -> Option<Coverage> {
     let known = rounds.iter().filter_map(|round| {
         let run = round.get(name)?;
-        Some(run.reported?.contains(ratio(mean_ns(run)?, mean_ns(round.get("alone")?)?)?))
+        Some(run.reported?.contains(slowdown_in(name, round, &burst_ns)?))
     });
     let coverage = known.fold(Coverage::default(), |sum, inside| Coverage {
         inside: sum.inside + usize::from(inside),
@@ -137,7 +143,7 @@ fn coverage(name: &str, rounds: &[Round<'_>]) -> Option<Coverage> {
     (coverage.rounds > 0).then_some(coverage)
 }
 
-/// The tail by which a case is judged, over that of `alone`, and its name.
+/// The tail by which a case is judged, over that of the undisturbed foreground, and its name.
 pub fn tail(case: &str) -> (&'static str, fn(&Row) -> Option<Summary>) {
     match case {
         "wakeup" => ("p99.9", |row| row.cpu.as_ref()?.p999),

@@ -49,7 +49,8 @@ pub(super) fn leashed_hogs_end() -> Outcome {
 fn cpu_argv(out: &Path, words: &[&str]) -> Result<Vec<OsString>, Box<dyn Error>> {
     let mut argv = vec![std::env::current_exe()?.into_os_string(), "cpu".into()];
     argv.extend(
-        ["--rounds", "1", "--warmup", "0", "--hog-memory", "1MiB", "--service", "50us"].map(Into::into),
+        ["--rounds", "1", "--warmup", "0", "--hog-memory", "1MiB", "--service", "50us", "--beat", "20ms"]
+            .map(Into::into),
     );
     argv.extend(words.iter().map(Into::into));
     argv.extend(["--out".into(), out.to_owned().into_os_string()]);

@@ -47,7 +47,7 @@ pub struct CpuArgs {
     pub cases: Vec<CpuCase>,
     /// Contenders to compare; alone and solo are always there, as references.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_cpu,
-          default_values = ["again", "none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "lull"])]
+          default_values = ["none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "lull"])]
     pub contenders: Vec<Contender>,
     /// Flags of `lull run` for every lull contender, e.g. "--interval 100us".
     #[arg(
@@ -76,6 +76,10 @@ pub struct CpuArgs {
     /// Seconds before each run's counting begins, in which automatic control may settle.
     #[arg(long, value_name = "SECONDS", default_value_t = 6.0)]
     pub warmup: f64,
+    /// The background runs and pauses in turns of this length, in random order, so that each run is compared with itself;
+    /// 0 to let it run all the time and compare with the run of `alone`.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub beat: Nanos,
     /// Hogs in the background; the wake-up case has twice as many.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=2048))]
     pub hogs: u64,

@@ -14,6 +14,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::args::{CpuArgs, CpuCase};
+use crate::beats::Beats;
 use crate::experiment::trial::{Foreground, Window};
 use crate::load::hog::Kind;
 use crate::process::Program;
@@ -38,6 +39,7 @@ pub struct Front {
     args: Vec<String>,
     /// Whether its arrivals depend on a seed.
     seeded: bool,
+    beats: Option<Beats>,
 }
 
 /// Threads that never sleep.
@@ -66,12 +68,16 @@ pub fn calibration(args: &CpuArgs) -> Vec<String> {
 }
 
 impl Front {
+    fn of(args: Vec<String>, seeded: bool, asked: &CpuArgs) -> Self {
+        Self { args, seeded, beats: Beats::of(asked.beat) }
+    }
+
     fn serve(load: u64, args: &CpuArgs, reads: u64) -> Self {
         let service = format!("{}ns", args.service.as_nanos());
         let [load, buffer, reads] = [load, args.buffer.0, reads].map(|number| number.to_string());
         let mut words = owned(&["cpu-serve", "--load", &load, "--service", &service]);
         words.extend(owned(&["--reads", &reads, "--buffer", &buffer, "--spread", &word(&args.spread)]));
-        Self { args: words, seeded: true }
+        Self::of(words, true, args)
     }
 
     /// The same with the arrivals of this round: the same for every contender in it.
@@ -89,9 +95,16 @@ impl Front {
 impl Foreground for Front {
     fn argv(&self, window: Window, program: &Program) -> Vec<OsString> {
         let mut args: Vec<OsString> = self.args.iter().map(OsString::from).collect();
+        if let Some(beats) = self.beats {
+            args.extend(["--beat".into(), format!("{}ns", beats.length().as_nanos()).into()]);
+        }
         args.extend(window.args());
         args.push("--json".into());
         program.load_argv(args)
+    }
+
+    fn beats(&self) -> Option<Beats> {
+        self.beats
     }
 }
 
@@ -121,13 +134,13 @@ impl Case {
             CpuCase::Serve80 => (serve(80), memory, None),
             CpuCase::Wakeup => {
                 let interval = format!("{}ns", args.wakeup_interval.as_nanos());
-                let front = Front { args: owned(&["cpu-wakeup", "--interval", &interval]), seeded: false };
+                let front = Front::of(owned(&["cpu-wakeup", "--interval", &interval]), false, args);
                 (front, Hogs { count: 2 * args.hogs, ..memory }, None)
             }
             CpuCase::Integer => (serve(50), Hogs { kind: Kind::Integer, ..memory }, None),
             CpuCase::Spin => {
                 let threads = args.spinners.to_string();
-                (Front { args: owned(&["cpu-spin", "--threads", &threads]), seeded: false }, memory, None)
+                (Front::of(owned(&["cpu-spin", "--threads", &threads]), false, args), memory, None)
             }
         };
         Self { name: word(&group), foreground, hogs, max_slowdown }

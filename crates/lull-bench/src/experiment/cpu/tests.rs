@@ -19,7 +19,7 @@ fn references_are_always_there_and_only_contenders_of_the_cpu() {
     let names = |args: &CpuArgs| args.contenders().iter().map(Contender::name).collect::<Vec<_>>();
     assert_eq!(
         names(&args(&[])),
-        ["alone", "solo", "again", "none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "lull"]
+        ["alone", "solo", "none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "lull"]
     );
     let some = args(&["--contenders", "sched-idle", "--lull-flags", "--depth 1"]);
     assert_eq!(names(&some), ["alone", "solo", "sched-idle", "lull --depth 1"]);

@@ -16,6 +16,7 @@ use lull_core::Nanos;
 use nix::fcntl::{FcntlArg, fcntl};
 use tempfile::TempPath;
 
+use crate::beats::{Beat, Beats};
 use crate::error::Context;
 use crate::load::{LoadLine, LoadReport};
 use crate::process::{Options, POLL, Proc};
@@ -167,6 +168,13 @@ impl Running {
         }
     }
 
+    /// Lets it work, or pauses it, as `beat` says. Only load generators can be paused.
+    pub(super) fn follow(&self, beat: Beat) {
+        if let Counter::Shared(progress) = &self.counter {
+            progress.pause(beat == Beat::Quiet);
+        }
+    }
+
     /// Bytes per second over the last half second of samples.
     pub(super) fn recent_rate(&self) -> Option<f64> {
         let (now, bytes) = *self.samples.last()?;
@@ -181,6 +189,7 @@ impl Running {
     pub(super) fn finish(
         mut self,
         span: (Nanos, Nanos),
+        beats: Option<Beats>,
         notes: &mut Vec<String>,
     ) -> Result<Background, Error> {
         self.sample(clock::now());
@@ -195,13 +204,14 @@ impl Running {
             notes.push(self.process.failed(&format!("the background ended with {status}")).to_string());
         }
         let end = self.ended_at.unwrap_or(span.1).min(span.1);
+        let time = beats.map_or_else(|| end.since(span.0), |beats| beats.loaded(span.0, end));
         let cpu = self.whole_tree.then_some(exit.cpu);
         let own = self.report.take().and_then(await_report).and_then(|report| report.cpu_ns).map(Nanos);
         // Less than the load's own: the tree was not waited for as a whole.
         let control = cpu.zip(own).filter(|(all, own)| all >= own).map(|(all, own)| all.since(own));
         Ok(Background {
             bytes: at(&self.samples, end).saturating_sub(at(&self.samples, span.0)),
-            window_s: end.since(span.0).as_secs_f64(),
+            window_s: time.as_secs_f64(),
             wall_s: None,
             cpu_s: cpu.map(Nanos::as_secs_f64),
             control_cpu_s: control.map(Nanos::as_secs_f64),

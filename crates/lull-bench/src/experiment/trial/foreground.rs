@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use lull_core::Nanos;
 
 use super::Window;
+use crate::beats::Beats;
 use crate::process::Program;
 
 /// Period of the foreground's reports for live displays.
@@ -15,6 +16,11 @@ const PERIOD: &str = "500ms";
 pub trait Foreground {
     /// Its command line.
     fn argv(&self, window: Window, program: &Program) -> Vec<OsString>;
+
+    /// When background pauses, if it does: the load was told so in its command line.
+    fn beats(&self) -> Option<Beats> {
+        None
+    }
 }
 
 impl Window {

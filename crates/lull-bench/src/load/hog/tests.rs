@@ -55,7 +55,7 @@ fn memory_for_no_word_is_refused() {
 #[test]
 fn a_spinning_foreground_is_busy_all_the_time() {
     let shift = ShiftArgs { warmup: Nanos::from_millis(5), seconds: Some(0.1), json: true };
-    let report = spin(&SpinArgs { shift, threads: 2 }).unwrap();
+    let report = spin(&SpinArgs { shift, beats: BeatArgs { beat: Nanos::ZERO }, threads: 2 }).unwrap();
     assert!(report.requests >= 2, "{report:?}");
     // Pieces follow each other without a gap; the first of each thread may be cut by the end of the warm-up.
     assert!(report.busy_ns >= report.latency.unwrap().max_ns);

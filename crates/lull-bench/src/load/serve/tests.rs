@@ -9,6 +9,7 @@ fn args(seconds: f64, warmup: Nanos) -> ServeArgs {
         buffer: Bytes(4096),
         spread: Spread::Exponential,
         seed: 9,
+        beats: BeatArgs { beat: Nanos::ZERO },
     }
 }
 
@@ -44,9 +45,10 @@ fn latency_counts_from_the_schedule_and_the_warm_up_does_not_count() {
     let ago = |millis| now.since(Nanos::from_millis(millis));
     let work = Work::new(Bytes(64), 1).unwrap();
     let pipe = filled(&[ago(900), ago(500), ago(400)]);
-    let served = serve(pipe, work, 1, ago(600), &AtomicU64::new(u64::MAX)).unwrap();
-    let summary = served.latencies.summary();
-    assert_eq!((served.latencies.count(), served.unfinished), (2, 0));
+    let served = serve(pipe, work, 1, ago(600), &AtomicU64::new(u64::MAX), Arms::new(None)).unwrap();
+    let served = served.report("cpu-serve", ago(600), now);
+    let summary = served.latency.unwrap();
+    assert_eq!((served.requests, served.unfinished), (2, 0));
     assert!(summary.mean_ns >= 450_000_000 && summary.max_ns >= 499_000_000, "{summary:?}");
 }
 
@@ -55,7 +57,9 @@ fn a_backlog_that_is_given_up_counts_with_its_age() {
     let arrival = clock::now().since(Nanos::from_secs(1));
     let work = Work::new(Bytes(64), 1).unwrap();
     // So many reads that a request that was begun would not end.
-    let served = serve(filled(&[arrival; 3]), work, u64::MAX, arrival, &AtomicU64::new(0)).unwrap();
-    assert_eq!((served.latencies.count(), served.unfinished, served.busy), (3, 3, Nanos::ZERO));
-    assert!(served.latencies.summary().mean_ns >= 1_000_000_000);
+    let pipe = filled(&[arrival; 3]);
+    let served = serve(pipe, work, u64::MAX, arrival, &AtomicU64::new(0), Arms::new(None)).unwrap();
+    let served = served.report("cpu-serve", arrival, clock::now());
+    assert_eq!((served.requests, served.unfinished, served.busy_ns), (3, 3, 0));
+    assert!(served.latency.unwrap().mean_ns >= 1_000_000_000);
 }

@@ -2,7 +2,7 @@ use super::*;
 
 fn args(interval: Nanos) -> WakeupArgs {
     let shift = ShiftArgs { warmup: Nanos::from_millis(20), seconds: Some(0.1), json: true };
-    WakeupArgs { shift, interval }
+    WakeupArgs { shift, beats: BeatArgs { beat: Nanos::ZERO }, interval }
 }
 
 #[test]
@@ -19,10 +19,12 @@ fn instants_that_were_missed_count_each() {
     let cpu = cpus().unwrap()[0];
     let now = clock::now();
     let start = now.since(Nanos::from_millis(500));
-    let missed = thread::spawn(move || wake(cpu, start, Nanos::from_millis(1), start, now)).join().unwrap();
-    let missed = missed.unwrap();
-    assert_eq!(missed.count(), 500);
-    assert!(missed.summary().max_ns >= 500_000_000 && missed.summary().mean_ns >= 250_000_000);
+    let missed =
+        thread::spawn(move || wake(cpu, start, &args(Nanos::from_millis(1)), start, now)).join().unwrap();
+    let missed = missed.unwrap().report("cpu-wakeup", start, now);
+    assert_eq!(missed.requests, 500);
+    let latency = missed.latency.unwrap();
+    assert!(latency.max_ns >= 500_000_000 && latency.mean_ns >= 250_000_000);
 }
 
 #[test]

@@ -11,6 +11,8 @@ fn run(case: &str, contender: &str, round: u32, mean_us: u64, work: u64) -> Run 
         requests: 1_000,
         seconds: 2.0,
         busy_ns: 800 * mean_ns,
+        bursts: 500,
+        burst_ns: 500 * mean_ns,
         latency: Some(Latency { mean_ns, p99_ns: 3 * mean_ns, p999_ns: 5 * mean_ns, ..Latency::default() }),
         ..LoadReport::default()
     });
@@ -68,6 +70,28 @@ fn ratios_are_taken_within_rounds() {
     near(lull.reported, 1.03);
     assert_eq!(figures_of(&study, "alone").over_sched_idle, None);
     assert_eq!(figures_of(&study, "solo").mean, None);
+}
+
+#[test]
+fn a_run_with_quiet_beats_is_compared_with_itself() {
+    let mut records = Vec::new();
+    for (round, pace) in [(1, 1), (2, 7)] {
+        // The machine is as slow as it likes; the run of alone is of no use.
+        let mut alone = run("serve-50", "alone", round, 1_000, 0);
+        let mut lull = run("serve-50", "lull", round, 1_100 * pace, 500);
+        for (run, mean) in [(&mut alone, 1_000), (&mut lull, 1_000 * pace)] {
+            let quiet = self::run("serve-50", "alone", round, mean, 0).foreground;
+            run.foreground.as_mut().unwrap().quiet = quiet.map(Box::new);
+        }
+        records.extend([alone, lull].map(Record::Run));
+    }
+    let study = Study::of(&records).cases.remove(0);
+    let lull = study.rows.iter().find(|row| row.contender == "lull").unwrap();
+    let medians = [lull.p99, figures_of(&study, "lull").mean, figures_of(&study, "lull").service];
+    for figure in medians {
+        assert!((figure.unwrap().median - 1.1).abs() < 1e-9, "{figure:?}");
+    }
+    assert_eq!(figures_of(&study, "alone").mean.unwrap().median, 1.0);
 }
 
 #[test]

@@ -33,7 +33,10 @@ fn each_load_has_its_name_and_the_calibrated_requests() {
             text.contains(&format!("cpu-serve --load {load} --service 800000ns --reads 5000 ")),
             "{text}"
         );
-        assert!(text.ends_with("--seed 7003 --warmup 6000000000ns --seconds 8 --json"), "{text}");
+        assert!(
+            text.ends_with("--seed 7003 --beat 1000000000ns --warmup 6000000000ns --seconds 8 --json"),
+            "{text}"
+        );
     }
 }
 
@@ -52,6 +55,6 @@ fn hogs_are_what_the_case_says() {
     assert_eq!(hogs(CpuCase::Wakeup), memory.replace("--hogs 2", "--hogs 4"));
     assert_eq!(hogs(CpuCase::Integer), memory.replace("memory --hogs", "integer --hogs"));
     assert_eq!(case(CpuCase::Serve50At20).max_slowdown, Some("20%"));
-    assert!(line(&case(CpuCase::Wakeup), 1).contains("cpu-wakeup --interval 1000000ns --warmup"));
+    assert!(line(&case(CpuCase::Wakeup), 1).contains("cpu-wakeup --interval 1000000ns --beat"));
     assert!(line(&case(CpuCase::Spin), 1).contains("cpu-spin --threads 1 "));
 }

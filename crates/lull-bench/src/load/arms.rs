@@ -1,0 +1,132 @@
+//! Counts a foreground's requests with and without background apart, by the beat in which they arrive.
+
+use lull_core::Nanos;
+
+use super::LoadReport;
+use super::latency::Recorder;
+use crate::beats::{Beat, Beats};
+
+/// What a foreground counted.
+#[derive(Clone, Debug)]
+pub struct Arms {
+    beats: Option<Beats>,
+    loaded: Arm,
+    quiet: Arm,
+    burst: Option<Burst>,
+}
+
+/// What it counted in beats of one kind.
+#[derive(Clone, Debug, Default)]
+struct Arm {
+    latencies: Recorder,
+    busy: Nanos,
+    unfinished: u64,
+    bursts: u64,
+    burst_time: Nanos,
+}
+
+/// Requests without a pause between them.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    /// Arrival of the first.
+    from: Nanos,
+    /// End of the latest.
+    to: Nanos,
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// When it was due.
+    pub arrival: Nanos,
+    /// When its work began.
+    pub from: Nanos,
+    /// When its work ended.
+    pub to: Nanos,
+    /// Whether it was given up.
+    pub given_up: bool,
+}
+
+impl Arms {
+    /// Without beats everything is loaded.
+    pub fn new(beats: Option<Beats>) -> Self {
+        Self { beats, loaded: Arm::default(), quiet: Arm::default(), burst: None }
+    }
+
+    fn at(&mut self, arrival: Nanos) -> Option<&mut Arm> {
+        match self.beats.map_or(Some(Beat::Loaded), |beats| beats.counted(arrival))? {
+            Beat::Loaded => Some(&mut self.loaded),
+            Beat::Quiet => Some(&mut self.quiet),
+        }
+    }
+
+    /// Counts one request, in the order in which they end.
+    pub fn record(&mut self, served: &Served) {
+        match &mut self.burst {
+            Some(burst) if served.arrival <= burst.to => burst.to = served.to,
+            _ => {
+                self.end_burst();
+                self.burst = Some(Burst { from: served.arrival, to: served.to });
+            }
+        }
+        let Some(arm) = self.at(served.arrival) else { return };
+        arm.latencies.record(served.to.since(served.arrival));
+        arm.busy = arm.busy.plus(served.to.since(served.from));
+        arm.unfinished += u64::from(served.given_up);
+    }
+
+    fn end_burst(&mut self) {
+        if let Some(burst) = self.burst.take()
+            && let Some(arm) = self.at(burst.from)
+        {
+            arm.bursts += 1;
+            arm.burst_time = arm.burst_time.plus(burst.to.since(burst.from));
+        }
+    }
+
+    /// Counts what another thread of the same foreground counted.
+    pub fn merge(&mut self, mut other: Self) {
+        other.end_burst();
+        self.loaded.merge(&other.loaded);
+        self.quiet.merge(&other.quiet);
+    }
+
+    /// The counts: those of loaded beats, with those of quiet ones inside.
+    pub fn report(mut self, load: &str, begun: Nanos, ended: Nanos) -> LoadReport {
+        self.end_burst();
+        let loaded = self.beats.map(|beats| beats.loaded(begun, ended));
+        let quiet =
+            loaded.map(|loaded| self.quiet.report(load, begun, ended, ended.since(begun).since(loaded)));
+        let whole = loaded.unwrap_or_else(|| ended.since(begun));
+        LoadReport { quiet: quiet.map(Box::new), ..self.loaded.report(load, begun, ended, whole) }
+    }
+}
+
+impl Arm {
+    fn merge(&mut self, other: &Self) {
+        self.latencies.merge(&other.latencies);
+        self.busy = self.busy.plus(other.busy);
+        self.unfinished += other.unfinished;
+        self.bursts += other.bursts;
+        self.burst_time = self.burst_time.plus(other.burst_time);
+    }
+
+    fn report(&self, load: &str, begun: Nanos, ended: Nanos, counted: Nanos) -> LoadReport {
+        LoadReport {
+            load: load.to_owned(),
+            requests: self.latencies.count(),
+            unfinished: self.unfinished,
+            started_ns: begun.as_nanos(),
+            ended_ns: ended.as_nanos(),
+            seconds: counted.as_secs_f64(),
+            busy_ns: self.busy.as_nanos(),
+            bursts: self.bursts,
+            burst_ns: self.burst_time.as_nanos(),
+            latency: Some(self.latencies.summary()),
+            ..LoadReport::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -74,7 +74,7 @@ const SUPPOSED: f64 = 0.5;
 /// Tests withhold no more than this part of the time in the long run, and so much at the beginning.
 const THRIFTY: Share = Share::percent(5);
 const THRIFTY_AFTER: Nanos = Nanos::from_secs(2);
-/// After this many pairs a probe that looks bad has failed, proved or not.
+/// After this many pairs a probe that looks bad has failed, proved or not; so has a shelter, if it harms for certain.
 const DOUBT: u32 = 48;
 /// After false alarms the quick eye is closed for so many hold-offs at the most.
 const BLIND: u64 = 3;
@@ -326,9 +326,12 @@ impl Lender {
         // Where there is a shelter to lose work to, chance alone is no reason to go there.
         let harms = self.shelter.is_none() || slowdown.low > 1.0;
         let broke = budget.available() == Nanos::ZERO && harms && !self.is_sheltered();
-        let looks_bad = self.is_sheltered() && slowdown.pairs >= DOUBT && slowdown.ratio - 1.0 > room;
-        if slowdown.low - 1.0 > promise || looks_bad || (broke && slowdown.ratio - 1.0 > room) {
-            self.fail(now, fallen, true);
+        let doubtful = slowdown.pairs >= DOUBT && slowdown.low > 1.0;
+        let looks_bad = self.is_sheltered() && doubtful && slowdown.ratio - 1.0 > room;
+        let proved = slowdown.low - 1.0 > promise || (broke && slowdown.ratio - 1.0 > room);
+        if proved || looks_bad {
+            // As with a probe: what only looks bad is remembered for the next time.
+            self.fail(now, fallen, proved);
             self.retreat(now, budget);
         } else if broke && slowdown.high - 1.0 > room {
             // Not proved while the credits lasted: again with new credits, and with what was learned.

@@ -89,7 +89,18 @@ fn man_pages(command: Command, dir: &Path) -> anyhow::Result<()> {
 /// The roff text of one page.
 fn man_page(command: &Command, source: &str, name: &str, all: &[String]) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    Man::new(command.clone()).source(source).manual(MANUAL).render(&mut text)?;
+    let man = Man::new(command.clone()).source(source).manual(MANUAL);
+    man.render_title(&mut text)?;
+    man.render_name_section(&mut text)?;
+    synopsis(command).to_writer(&mut text)?;
+    man.render_description_section(&mut text)?;
+    man.render_options_section(&mut text)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut text)?;
+    }
+    if command.get_after_help().is_some() || command.get_after_long_help().is_some() {
+        man.render_extra_section(&mut text)?;
+    }
     let mut more = Roff::new();
     if command.get_name() == "run" {
         more.control("SH", ["EXIT STATUS"]);
@@ -104,7 +115,29 @@ fn man_page(command: &Command, source: &str, name: &str, all: &[String]) -> std:
     let see: Vec<String> = ours.chain(RELATED.map(String::from)).collect();
     more.text([roman(see.join(", "))]);
     more.to_writer(&mut text)?;
-    Ok(text)
+    Ok(in_bold(&String::from_utf8_lossy(&text)).into_bytes())
+}
+
+/// The line that `--help` has, too: with every option in it, it would be a paragraph.
+fn synopsis(command: &Command) -> Roff {
+    let usage = command.clone().render_usage().to_string();
+    let mut section = Roff::new();
+    section.control("SH", ["SYNOPSIS"]);
+    section.text([roman(usage.trim_start_matches("Usage:").trim())]);
+    section
+}
+
+/// Help texts mark what is typed with backticks; pages set it in bold.
+fn in_bold(text: &str) -> String {
+    let mut pieces = text.split('`');
+    let mut page = pieces.next().unwrap_or_default().to_owned();
+    while let Some(typed) = pieces.next() {
+        match pieces.next() {
+            Some(rest) => page += &format!("\\fB{typed}\\fR{rest}"),
+            None => page += &format!("`{typed}"),
+        }
+    }
+    page
 }
 
 /// `command` and all commands below it, hidden ones and what is below them left out.

@@ -11,6 +11,7 @@ mod sim;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use cli::{Bench, Cli, Command};
 use lull_linux::job::launch::STATUS_LULL_FAILED;
@@ -41,6 +42,13 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
 
 /// An error of clap in one line, for `lull run`, whose standard error belongs to the job's user.
 fn one_line(error: &clap::Error) -> String {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
+        && error.kind() == ErrorKind::UnknownArgument
+        && word.starts_with('-')
+        && word.chars().nth(1).is_some_and(|first| first.is_ascii_digit())
+    {
+        return format!("{word}…: nothing that can be set is less than zero");
+    }
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();

@@ -69,6 +69,7 @@ fn mistakes_in_options_are_told_in_one_line() {
     assert_told(&run(&["--disk", "no-such-disk", "true"]), 125, &["no-such-disk", "lull doctor"]);
     assert_told(&run(&["--protect", "no-such.service", "true"]), 125, &["no-such.service"]);
     assert_told(&run(&["--summary", "/no/such/place", "true"]), 125, &["/no/such/place"]);
+    assert_told(&run(&["--interval", "-5ms", "true"]), 125, &["-5", "less than zero"]);
     assert_told(&run(&["--interval"]), 125, &["--interval"]);
     assert_told(&run(&[]), 125, &["CMD"]);
 }

@@ -110,3 +110,14 @@ fn an_unwritable_place_is_named() {
     let error = run(cli.args, tree()).unwrap_err();
     assert!(format!("{error:#}").contains("below"), "{error:#}");
 }
+
+#[test]
+fn what_is_typed_is_bold_and_the_synopsis_is_one_line() {
+    assert_eq!(in_bold("`auto` or `none`, not a ` alone"), "\\fBauto\\fR or \\fBnone\\fR, not a ` alone");
+    let dir = tempfile::tempdir().unwrap();
+    generate("man", dir.path());
+    let page = fs::read_to_string(dir.path().join("lull-run.1")).unwrap();
+    let (_, after) = page.split_once(".SH SYNOPSIS\n").unwrap();
+    let line = after.lines().next().unwrap();
+    assert!(line.starts_with("lull run [OPTIONS]"), "{line}");
+}

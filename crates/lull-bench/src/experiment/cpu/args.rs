@@ -78,7 +78,7 @@ pub struct CpuArgs {
     pub warmup: f64,
     /// The background runs and pauses in turns of this length, in random order, so that each run is compared with itself;
     /// 0 to let it run all the time and compare with the run of `alone`.
-    #[arg(long, value_name = "TIME", default_value = "1s")]
+    #[arg(long, value_name = "TIME", default_value = "500ms")]
     pub beat: Nanos,
     /// Hogs in the background; the wake-up case has twice as many.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=2048))]

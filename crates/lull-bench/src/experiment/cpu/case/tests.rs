@@ -34,7 +34,7 @@ fn each_load_has_its_name_and_the_calibrated_requests() {
             "{text}"
         );
         assert!(
-            text.ends_with("--seed 7003 --beat 1000000000ns --warmup 6000000000ns --seconds 8 --json"),
+            text.ends_with("--seed 7003 --beat 500000000ns --warmup 6000000000ns --seconds 8 --json"),
             "{text}"
         );
     }

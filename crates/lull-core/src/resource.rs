@@ -145,8 +145,7 @@ impl Resource {
     /// Takes `input` in and appends to `started` the requests that may start now, in the order of their arrival.
     pub fn step(&mut self, now: Nanos, input: Input, started: &mut Vec<Ticket>) {
         self.take(now, &input);
-        self.admit(now, started);
-        self.state = self.state(now);
+        self.state = self.admit(now, started);
         #[cfg(debug_assertions)]
         self.check_invariants(now);
     }
@@ -159,16 +158,16 @@ impl Resource {
 
     /// Whether a request that arrived now would start at once.
     pub fn admits(&self, now: Nanos) -> bool {
-        self.places(now) as usize > self.waiting.len()
+        self.places(now, self.state(now)) as usize > self.waiting.len()
     }
 
     /// The state at `now`. An interval that has run out is over, with or without a step since.
     pub fn state(&self, now: Nanos) -> State {
         if self.track.view().foreground.in_service > 0 {
             State::Foreground
-        } else if self.interval_from(now).into_iter().any(|from| runs(self.setting.interval, from, now)) {
+        } else if runs(self.setting.interval, self.interval_from(now), now) {
             State::Interval
-        } else if self.in_service(now) > 0 {
+        } else if self.serves_background(now) {
             State::Background
         } else {
             State::Idle
@@ -180,10 +179,11 @@ impl Resource {
         if self.waiting.is_empty() {
             return Wake::default();
         }
-        match self.state(now) {
+        let state = if now == self.now { self.state } else { self.state(now) };
+        match state {
             State::Foreground => Wake { foreground_end: true, ..Wake::default() },
             State::Interval => Wake { at: self.interval_end(now), ..Wake::default() },
-            State::Idle | State::Background if self.places(now) > 0 => {
+            State::Idle | State::Background if self.places(now, state) > 0 => {
                 Wake { at: Some(now), ..Wake::default() }
             }
             State::Idle | State::Background if self.closed_until(now).is_some() => {
@@ -212,6 +212,10 @@ impl Resource {
         self.track.view().background.in_service.saturating_add(self.grants.live(now, self.setting.settle))
     }
 
+    fn serves_background(&self, now: Nanos) -> bool {
+        self.track.view().background.in_service > 0 || self.grants.live(now, self.setting.settle) > 0
+    }
+
     /// The bound in force at `now`: it opens when the foreground has gone.
     pub fn depth(&self, now: Nanos) -> u32 {
         let foreground = match self.track.foreground_latest() {
@@ -231,9 +235,9 @@ impl Resource {
             .then(|| foreground.last_end.plus(closing.until))
     }
 
-    /// How many background requests may start at `now`.
-    fn places(&self, now: Nanos) -> u32 {
-        if !self.state(now).admits_background() || self.closed_until(now).is_some() {
+    /// How many background requests may start at `now`, when `state` is the one at that moment.
+    fn places(&self, now: Nanos, state: State) -> u32 {
+        if !state.admits_background() || self.closed_until(now).is_some() {
             return 0;
         }
         match self.depth(now) {
@@ -242,27 +246,27 @@ impl Resource {
         }
     }
 
-    /// The starts of the intervals that count: the foreground's and the background's; zero for none.
-    fn interval_from(&self, now: Nanos) -> [Nanos; 3] {
+    /// The latest start of an interval, the foreground's or the background's; zero for none. All intervals are of one
+    /// length, so that the latest to start is the last to end.
+    fn interval_from(&self, now: Nanos) -> Nanos {
         let Observation { foreground, background } = self.track.view();
-        let emptied = self.is_empty(now) && self.setting.variant.on_empty == AfterEmpty::Interval;
+        let emptied = self.setting.variant.on_empty == AfterEmpty::Interval && self.is_empty(now);
         let emptied_from = if emptied { background.last_end } else { Nanos::ZERO };
-        [
-            foreground_from(foreground, self.setting.start_rule),
-            self.queued_from,
-            self.emptied_from.max(emptied_from),
-        ]
+        foreground_from(foreground, self.setting.start_rule)
+            .max(self.queued_from)
+            .max(self.emptied_from)
+            .max(emptied_from)
     }
 
     /// When the interval that runs at `now` ends; `None` for never. Without one running, a time that has passed.
     pub fn interval_end(&self, now: Nanos) -> Option<Nanos> {
         let Interval::Finite(length) = self.setting.interval else { return None };
-        self.interval_from(now).into_iter().max().map(|from| from.plus(length))
+        Some(self.interval_from(now).plus(length))
     }
 
     /// Neither in service nor waiting: the background's queue is empty.
     fn is_empty(&self, now: Nanos) -> bool {
-        self.waiting.is_empty() && self.in_service(now) == 0
+        self.waiting.is_empty() && !self.serves_background(now)
     }
 
     fn take(&mut self, now: Nanos, input: &Input) {
@@ -275,8 +279,7 @@ impl Resource {
         self.grants.materialise(starts);
         self.advance(now, starts > 0);
         match *input {
-            Input::Observe(observation) => self.observe(now, observation),
-
+            Input::Observe(ref observation) => self.observe(now, observation),
             Input::Arrive(ticket) => {
                 if self.waiting.is_empty() && self.state == State::Interval {
                     self.count(Event::Background, 1);
@@ -333,7 +336,7 @@ impl Resource {
         }
     }
 
-    fn observe(&mut self, now: Nanos, observation: Observation) {
+    fn observe(&mut self, now: Nanos, observation: &Observation) {
         let seen = self.track.observe(now, observation);
         if seen.background_starts > 0 {
             self.emptied_from = Nanos::ZERO;
@@ -385,8 +388,16 @@ impl Resource {
             <= at
     }
 
-    fn admit(&mut self, now: Nanos, started: &mut Vec<Ticket>) {
-        let mut places = self.places(now);
+    /// Lets those go that may start, and returns the state in which that leaves the resource.
+    fn admit(&mut self, now: Nanos, started: &mut Vec<Ticket>) -> State {
+        let state = self.state(now);
+        if self.waiting.is_empty() {
+            return state;
+        }
+        let mut places = self.places(now, state);
+        if places == 0 {
+            return state;
+        }
         while places > 0 {
             let Some(head) = self.waiting.pop_front() else { break };
             if !self.state.admits_background() {
@@ -397,6 +408,7 @@ impl Resource {
             started.push(head.ticket);
             places -= 1;
         }
+        self.state(now)
     }
 
     /// Counts an event in the present state and follows its edge.

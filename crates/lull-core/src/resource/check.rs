@@ -13,6 +13,11 @@ impl Resource {
         let state = self.state(now);
         let view = self.track.view();
         let wake = self.wake(now);
+        assert_eq!(
+            self.state,
+            self.state(self.now),
+            "the state that was kept is the one that follows from the rest"
+        );
 
         let foreground = view.foreground.in_service > 0;
         assert_eq!(foreground, state == State::Foreground, "F exactly while foreground is in service (I-2)");
@@ -25,13 +30,11 @@ impl Resource {
         }
         if let (State::Interval, Some(end)) = (state, self.interval_end(now)) {
             assert!(end > now, "an interval that has run out is over");
-            assert!(
-                end.since(now) <= end.since(self.interval_from(now).into_iter().max().unwrap_or_default())
-            );
+            assert!(end.since(now) <= end.since(self.interval_from(now)));
         }
 
         assert!(
-            self.places(now) == 0 || self.waiting.is_empty(),
+            self.places(now, state) == 0 || self.waiting.is_empty(),
             "a request that may start does not wait ({state:?}, {} waiting)",
             self.waiting.len()
         );
@@ -51,7 +54,7 @@ impl Resource {
         assert_eq!(nothing, self.waiting.is_empty() || never, "whoever waits is woken, and nobody else");
         assert!(wake.at.is_none_or(|at| at > now), "the time to wait for is ahead");
         let closed = self.closed_until(now).is_some();
-        assert!(!closed || self.places(now) == 0, "nothing starts while the gap closes");
+        assert!(!closed || self.places(now, state) == 0, "nothing starts while the gap closes");
         assert!(!closed || !foreground, "a gap has no foreground in it");
         assert_eq!(
             wake.foreground_end,

@@ -21,8 +21,11 @@ impl Grants {
 
     /// The device has shown `starts` more requests.
     pub(super) fn materialise(&mut self, starts: u64) {
-        let starts = usize::try_from(starts).unwrap_or(usize::MAX).min(self.pending.len());
-        self.pending.drain(..starts);
+        for _ in 0..starts {
+            if self.pending.pop_front().is_none() {
+                break;
+            }
+        }
     }
 
     /// The call behind `ticket` is over.
@@ -32,7 +35,9 @@ impl Grants {
 
     /// Drops those that are older than `settle`.
     pub(super) fn expire(&mut self, now: Nanos, settle: Nanos) {
-        self.pending.drain(..self.expired(now, settle));
+        while self.pending.front().is_some_and(|(granted, _)| settled_at(*granted, settle) <= now) {
+            self.pending.pop_front();
+        }
     }
 
     /// How many may still show up in the device.

@@ -60,14 +60,13 @@ impl Track {
         backward(&raw.foreground, &self.view.foreground) || backward(&raw.background, &self.view.background)
     }
 
-    pub(super) fn observe(&mut self, now: Nanos, raw: Observation) -> Seen {
-        let background_starts = self.background_starts(&raw);
-        let restarted = self.restarted(&raw);
-        let old = std::mem::replace(&mut self.raw, raw);
+    pub(super) fn observe(&mut self, now: Nanos, raw: &Observation) -> Seen {
+        let restarted = self.restarted(raw);
         let mut view = Observation {
-            foreground: clamp(now, &raw.foreground, &old.foreground, &self.view.foreground),
-            background: clamp(now, &raw.background, &old.background, &self.view.background),
+            foreground: clamp(now, &raw.foreground, &self.raw.foreground, &self.view.foreground),
+            background: clamp(now, &raw.background, &self.raw.background, &self.view.background),
         };
+        self.raw = *raw;
         let foreground = &mut view.foreground;
         if foreground.in_service == 0 && foreground.last_end < foreground.last_start {
             foreground.last_end = now;
@@ -82,7 +81,7 @@ impl Track {
         let appeared = u64::from(view.foreground.in_service > 0 && old.foreground.in_service == 0);
         let foreground_starts = (view.foreground.started - old.foreground.started).max(appeared);
         Seen {
-            background_starts,
+            background_starts: view.background.started - old.background.started,
             background_ended: view.background.ended > old.background.ended,
             background_outlived_foreground: view.background.last_end > view.foreground.last_start,
             foreground_starts,

@@ -517,14 +517,14 @@ fn away_after(counts: &Counts, closing: Option<Closing>) -> Nanos {
 
 /// Whether the device is one of those that take milliseconds: what it says of itself counts until it was seen at work.
 fn is_slow(telemetry: &Telemetry) -> bool {
-    let mut seen = telemetry.quiet.clone();
-    if seen.count() < FEW {
-        seen.merge(&telemetry.loaded);
+    let mut seen = Total::from(&telemetry.quiet);
+    if seen.count < FEW {
+        seen.merge(&Total::from(&telemetry.loaded));
     }
-    if seen.count() < FEW {
+    if seen.count < FEW {
         return telemetry.rotational;
     }
-    mean(&seen).is_some_and(|latency| latency > SLOW_NS)
+    seen.mean().is_some_and(|latency| latency > SLOW_NS)
 }
 
 #[expect(

@@ -77,13 +77,24 @@ const ROUNDS_MOST: u32 = 1_000;
 #[derive(Debug)]
 pub(super) struct Forecast<'a> {
     cost: &'a Cost,
-    /// Length and number, in ascending order.
-    gaps: Vec<(f64, f64)>,
+    /// In ascending order.
+    gaps: Vec<Gap>,
     count: f64,
     /// Both ends of each bucket in use, and the share of services below its upper end.
     service: Vec<(f64, f64, f64)>,
     period: f64,
     until: Nanos,
+}
+
+/// Gaps of one length, and what does not depend on the number of rounds: the search asks it for each number of them.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    length: f64,
+    number: f64,
+    /// Rounds that it has room for.
+    room: f64,
+    /// Those of them after `until`.
+    room_after: f64,
 }
 
 /// What a number of rounds would cost and do.
@@ -110,27 +121,31 @@ impl<'a> Forecast<'a> {
             (lower, upper, below as f64 / services as f64)
         });
         let last = gaps.quantile(GONE)?;
+        let period = service.sum_ns as f64 / services as f64 + LATENESS.0 as f64;
+        let until = lower_bound(bucket_of(last) + 1);
+        let gap = |(length, number): (f64, f64)| Gap {
+            length,
+            number,
+            room: rounds_in(length, period),
+            room_after: rounds_in(length - until.0 as f64, period),
+        };
         Some(Self {
             cost,
-            gaps: used(gaps).flat_map(divide).collect(),
+            gaps: used(gaps).flat_map(divide).map(gap).collect(),
             count: gaps.count() as f64,
             service: spread.collect(),
-            period: service.sum_ns as f64 / services as f64 + LATENESS.0 as f64,
-            until: lower_bound(bucket_of(last) + 1),
+            period,
+            until,
         })
     }
 
     /// Starts per gap and place when background starts after `interval` and for the rest of the gap.
     pub(super) fn starts_after(&self, interval: Nanos) -> f64 {
-        self.per_gap(|gap| self.rounds_in(gap - interval.0 as f64))
+        self.per_gap(|gap| rounds_in(gap.length - interval.0 as f64, self.period))
     }
 
-    fn per_gap(&self, value: impl Fn(f64) -> f64) -> f64 {
-        self.gaps.iter().map(|(gap, n)| n * value(*gap)).sum::<f64>() / self.count
-    }
-
-    fn rounds_in(&self, span: f64) -> f64 {
-        (span.max(0.0) / self.period).ceil()
+    fn per_gap(&self, value: impl Fn(&Gap) -> f64) -> f64 {
+        self.gaps.iter().map(|gap| gap.number * value(gap)).sum::<f64>() / self.count
     }
 
     /// Share of services longer than `span`.
@@ -144,20 +159,16 @@ impl<'a> Forecast<'a> {
 
     /// Starts per gap and place with so many rounds; more rounds never mean fewer.
     fn starts(&self, rounds: u32) -> f64 {
-        let until = self.until.0 as f64;
-        self.per_gap(|gap| self.rounds_in(gap).min(rounds.into()) + self.rounds_in(gap - until))
+        self.per_gap(|gap| gap.room.min(rounds.into()) + gap.room_after)
     }
 
     /// More rounds never cost less.
     fn offer(&self, rounds: u32, starts: f64) -> Offer {
         let before_last = f64::from(rounds.saturating_sub(1)) * self.period;
         let until = self.until.0 as f64;
-        let met =
-            self.per_gap(
-                |gap| {
-                    if gap >= until { 1.0 } else { self.longer(gap - before_last - LATENESS.0 as f64) }
-                },
-            );
+        let met = self.per_gap(|gap| {
+            if gap.length >= until { 1.0 } else { self.longer(gap.length - before_last - LATENESS.0 as f64) }
+        });
         let from = before_last + (self.period + LATENESS.0 as f64) / 2.0;
         let met = met * self.count / self.cost.requests.max(1.0) * self.cost.exposure;
         Offer {
@@ -171,10 +182,15 @@ impl<'a> Forecast<'a> {
 
     /// One round, two, and so on until the usual gap is full; in larger steps where one makes little difference.
     fn rounds(&self) -> impl Iterator<Item = u32> {
-        let most = f64::from(ROUNDS_MOST).min(self.rounds_in(self.until.0 as f64));
+        let most = f64::from(ROUNDS_MOST).min(rounds_in(self.until.0 as f64, self.period));
         std::iter::successors(Some(1_u32), |rounds| Some(rounds + 1 + rounds / 16))
             .take_while(move |rounds| f64::from(*rounds) <= most)
     }
+}
+
+/// Rounds of `period` that begin within `span`.
+fn rounds_in(span: f64, period: f64) -> f64 {
+    if span > 0.0 { (span / period).ceil() } else { 0.0 }
 }
 
 /// The buckets in use: lower and upper end, and count.
@@ -258,11 +274,11 @@ impl Rounds {
         let needed = if rival.loss > free { CHEAPER } else { CLEARLY } * rival.starts;
         let stays = if self.rounds > 0 { STAYS } else { 1.0 };
         let mut best: Option<(f64, Offer)> = None;
-        for rounds in forecast.rounds() {
+        // More rounds never mean fewer starts: those that do too little come first.
+        let candidates: Vec<u32> = forecast.rounds().collect();
+        let too_few = candidates.partition_point(|rounds| forecast.starts(*rounds) < needed * stays);
+        for &rounds in &candidates[too_few..] {
             let starts = forecast.starts(rounds);
-            if starts < needed * stays {
-                continue;
-            }
             let offer = forecast.offer(rounds, starts);
             let present = rounds == self.rounds;
             let proved = present && least_loss.is_some_and(|loss| loss <= free);

@@ -74,10 +74,10 @@ struct InService {
     left: Nanos,
 }
 
-/// A request that is over, and what its client learns of it.
+/// A request that is over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
-    pub(crate) request: Request,
+    pub(crate) client: u32,
     /// How much later the client learns of it.
     pub(crate) after: Nanos,
 }
@@ -249,7 +249,7 @@ impl Station {
         if !over && class == Class::Background {
             self.ask(now, later);
         }
-        over.then_some(Done { request, after })
+        over.then_some(Done { client: request.client, after })
     }
 
     /// The timer goes off; only the one that was asked for last counts.

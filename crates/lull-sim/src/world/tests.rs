@@ -218,6 +218,38 @@ fn awkward() -> impl Strategy<Value = Workload> {
     ]
 }
 
+/// The counters and tallies of a station, as text.
+fn history(world: &World, station: u32) -> String {
+    let tally = |class| world.tally(station, class);
+    format!("{:?} {:?} {:?}", world.counters(station), tally(Class::Foreground), tally(Class::Background))
+}
+
+#[test]
+fn a_station_does_not_notice_how_many_others_there_are() {
+    let think = |class, think| Client {
+        workload: Workload::Closed { think: Span::Exponential(ms(think)) },
+        ..closed(class, 0)
+    };
+    let clients = [think(Class::Foreground, 30), think(Class::Background, 1)];
+    let device = || Device::Disk(Disk::new(DiskSetting::default()));
+    let mut alone = world(device(), &fixed(20), &clients);
+    let mut among = alone.clone();
+    for other in 1..4 {
+        assert_eq!(among.add_station(device(), &fixed(20)), other);
+        for client in &clients {
+            among.add_client(Client { station: other, ..client.clone() });
+        }
+    }
+    for until in [500, 7_000, 20_000] {
+        alone.run_until(ms(until));
+        among.run_until(ms(until));
+        assert_eq!(history(&among, 0), history(&alone, 0));
+    }
+    assert!(alone.counters(0).kept_free() > 10, "something happened");
+    assert_ne!(history(&among, 1), history(&among, 2), "each has luck of its own");
+    assert!(among.events() > 3 * alone.events() && among.pending() > 3);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

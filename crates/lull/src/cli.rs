@@ -56,6 +56,8 @@ pub(crate) enum Bench {
     Cpu(Box<lull_bench::CpuArgs>),
     /// Network: foreground transfers and requests, and background traffic, under each contender, interleaved (root).
     Net(Box<lull_bench::NetArgs>),
+    /// Memory: foreground beside jobs that take memory, page cache and write-back, under each contender (root).
+    Memory(Box<lull_bench::MemoryArgs>),
     /// Make the tables and pictures of an earlier run again.
     Report(lull_bench::ReportArgs),
 }

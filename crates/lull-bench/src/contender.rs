@@ -18,10 +18,14 @@
 //! | `htb` | the same, on a link with two strict priorities (HTB) |
 //! | `rate` | CMD keeps to a quarter of the link's rate |
 //! | `bbr`, `cubic` | CMD uses this TCP congestion control |
+//! | `limit` | CMD in a memory control group that is limited to what the foreground leaves |
+//! | `nocache` | CMD throws what it has read or written out of the page cache (POSIX_FADV_DONTNEED), whoever else uses it |
+//! | `dirty-bytes` | `nice+ionice` with `vm.dirty_bytes` set to 64 MiB for that run |
 //! | `lull` | `lull run -- CMD`; `lull FLAGS` for each further set of flags |
 //!
 //! `bfq` and those with `ionice` belong to the experiments on disks; `again`, `nice`, `sched-idle`, `cpu.idle`, `headroom` and
-//! `cpulimit` to those on the CPU, `dscp` to `cubic` to those on the network.
+//! `cpulimit` to those on the CPU, `dscp` to `cubic` to those on the network, `limit` to `dirty-bytes` to those on
+//! memory.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -33,6 +37,7 @@ use crate::process::{Options, Proc, Program, shown};
 pub mod group;
 pub mod headroom;
 pub mod scheduler;
+pub mod setting;
 
 use group::{CpuGroup, Use};
 
@@ -71,6 +76,12 @@ pub enum Contender {
     FixedRate,
     /// One of the kernel's congestion controls.
     Congestion(&'static str),
+    /// A control group with a memory limit.
+    MemoryLimit,
+    /// A job that cleans the page cache behind itself.
+    NoCache,
+    /// A small bound on what may be dirty on the whole machine.
+    DirtyBytes,
     /// `lull run` with these flags.
     Lull(Vec<String>),
 }
@@ -122,6 +133,20 @@ static NET: [Contender; 10] = [
     Contender::Lull(Vec::new()),
 ];
 
+/// Those of the experiments on memory.
+static MEMORY: [Contender; 10] = [
+    Contender::Alone,
+    Contender::Again,
+    Contender::Solo,
+    Contender::Unmanaged,
+    Contender::NiceIonice,
+    Contender::Bfq,
+    Contender::MemoryLimit,
+    Contender::NoCache,
+    Contender::DirtyBytes,
+    Contender::Lull(Vec::new()),
+];
+
 fn parse(text: &str, known: &[Contender]) -> Result<Contender, UnknownContender> {
     known.iter().find(|contender| contender.name() == text).cloned().ok_or_else(|| UnknownContender {
         text: text.to_owned(),
@@ -133,8 +158,13 @@ fn parse(text: &str, known: &[Contender]) -> Result<Contender, UnknownContender>
 pub fn rank(name: &str) -> usize {
     const REFERENCES: [Contender; 3] = [Contender::Alone, Contender::Again, Contender::Solo];
     let is_lull = |contender: &&Contender| matches!(contender, Contender::Lull(_));
-    let known =
-        REFERENCES.iter().chain(&DISK).chain(&CPU).chain(&NET).filter(|contender| !is_lull(contender));
+    let known = REFERENCES
+        .iter()
+        .chain(&DISK)
+        .chain(&CPU)
+        .chain(&NET)
+        .chain(&MEMORY)
+        .filter(|contender| !is_lull(contender));
     let last = known.clone().count();
     let place = known.clone().position(|contender| contender.name() == name);
     place.unwrap_or(if name == "lull" { last } else { last + 1 })
@@ -154,6 +184,11 @@ impl Contender {
     /// By its name, among those of the experiments on the network.
     pub fn of_net(text: &str) -> Result<Self, UnknownContender> {
         parse(text, &NET)
+    }
+
+    /// By its name, among those of the experiments on memory.
+    pub fn of_memory(text: &str) -> Result<Self, UnknownContender> {
+        parse(text, &MEMORY)
     }
 
     /// Whether the job marks its packets itself.
@@ -185,6 +220,9 @@ impl Contender {
             Self::Priority => "htb".to_owned(),
             Self::FixedRate => "rate".to_owned(),
             Self::Congestion(name) => (*name).to_owned(),
+            Self::MemoryLimit => "limit".to_owned(),
+            Self::NoCache => "nocache".to_owned(),
+            Self::DirtyBytes => "dirty-bytes".to_owned(),
             Self::Lull(flags) if flags.is_empty() => "lull".to_owned(),
             Self::Lull(flags) => format!("lull {}", flags.join(" ")),
         }
@@ -227,7 +265,10 @@ impl Contender {
                 Vec::new()
             }
             Self::Marked | Self::Priority | Self::FixedRate | Self::Congestion(_) => Vec::new(),
-            Self::NiceIonice | Self::Bfq => words(&["nice", "-n", "19", "ionice", "-c", "3"]),
+            Self::MemoryLimit | Self::NoCache => Vec::new(),
+            Self::NiceIonice | Self::Bfq | Self::DirtyBytes => {
+                words(&["nice", "-n", "19", "ionice", "-c", "3"])
+            }
             Self::Idle => words(&["chrt", "-i", "0", "ionice", "-c", "3"]),
             Self::Nice => words(&["nice", "-n", "19"]),
             Self::SchedIdle => words(&["chrt", "-i", "0"]),
@@ -276,6 +317,7 @@ impl Contender {
             Self::Solo => "no foreground".to_owned(),
             Self::CpuIdle => "CMD in a control group with cpu.idle = 1".to_owned(),
             Self::Headroom => "CMD in a control group whose quota is adapted".to_owned(),
+            Self::MemoryLimit => "CMD in a control group with a memory limit".to_owned(),
             _ => shown(&self.wrap(words(&["CMD"]), program)),
         };
         match self.scheduler() {

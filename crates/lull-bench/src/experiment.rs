@@ -15,6 +15,7 @@
 //! | [`quiet`] | cases without one |
 //! | [`cpu`] | `lull bench cpu`: cases whose resource is the CPU |
 //! | [`net`] | `lull bench net`: cases whose resource is a link |
+//! | [`memory`] | `lull bench memory`: cases whose resource is memory, page cache and write-back |
 //! | [`ledger`] | the log and the records of a measurement |
 //! | [`trial`] | one run |
 //! | [`host`] | facts of the machine |
@@ -37,6 +38,7 @@ pub mod cpu;
 pub mod disk;
 pub mod host;
 pub mod ledger;
+pub mod memory;
 pub mod net;
 pub mod quiet;
 pub mod trial;

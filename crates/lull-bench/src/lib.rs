@@ -11,7 +11,7 @@
 //! | [`netbed`] | two hosts and a shaped link in network namespaces |
 //! | [`slowdisk`] | a disk with seeks and rotation: FUSE file under a loop device |
 //! | [`contender`] | the ways to run background work that are compared |
-//! | [`experiment`] | the cases of `lull bench disk`, `cpu` and `net`, run in interleaved rounds |
+//! | [`experiment`] | the cases of `lull bench disk`, `cpu`, `memory` and `net`, run in interleaved rounds |
 //! | [`record`] | what one run leaves behind: one line of `raw.jsonl` |
 //! | [`stats`], [`study`] | medians, spread and ratios within rounds |
 //! | [`report`] | text, markdown, JSON and SVG of a study |
@@ -42,6 +42,7 @@ pub mod units;
 pub use demo::{DemoArgs, run_demo};
 pub use error::Error;
 pub use experiment::cpu::{CpuArgs, run_cpu};
+pub use experiment::memory::{MemoryArgs, run_memory};
 pub use experiment::net::{NetArgs, run_net};
 pub use experiment::{DiskArgs, run_disk};
 pub use load::{LoadCommand, run_load};

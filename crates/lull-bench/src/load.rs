@@ -13,6 +13,8 @@
 //! | [`serve`] | foreground | open loop: requests at times fixed in advance, latency from the scheduled arrival |
 //! | [`wakeup`] | foreground | sleeps to an instant on every CPU, records how late it woke |
 //! | [`hog`] | both | threads that never sleep: streaming over memory, computing in registers, a spinning foreground |
+//! | [`working_set`] | both | touches random pages of memory that it has filled |
+//! | [`writer`] | both | appends with fsync as a log; writes a large file through the page cache |
 //! | [`net`] | both | transfers and requests between two hosts, a sender without end |
 //! | [`slow_disk`](crate::slowdisk) | device | the spinning-disk test device |
 //!
@@ -46,6 +48,8 @@ pub mod serve;
 pub mod stream;
 pub mod think;
 pub mod wakeup;
+pub mod working_set;
+pub mod writer;
 
 pub use latency::Latency;
 
@@ -60,6 +64,12 @@ pub enum LoadCommand {
     DiskAio(aio::AioArgs),
     /// Read a file from start to end through the page cache, over and over (background).
     DiskStream(stream::StreamArgs),
+    /// Append blocks to a log, each with fsync, and report the latencies (foreground).
+    DiskLog(writer::LogArgs),
+    /// Write a large file through the page cache, over and over (background).
+    DiskWrite(writer::WriteArgs),
+    /// Touch random pages of a working set, and report how long that takes (foreground and background).
+    MemWork(working_set::WorkingSetArgs),
     /// Serve requests that arrive at times fixed in advance, and report the latencies (foreground).
     CpuServe(serve::ServeArgs),
     /// Say how many random reads a request of cpu-serve makes in a given processor time.
@@ -199,6 +209,9 @@ pub struct LoadReport {
     /// Latencies: of a read, from just before the system call to just after it; of an open loop, from the scheduled
     /// arrival; of a wake-up, from the time it was due. None for loads that do not measure them.
     pub latency: Option<Latency>,
+    /// Reads among the requests that did not find all of their data in the page cache; none if it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses: Option<u64>,
     /// Processor time of the load's own process, user and system, from its start; none if it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
@@ -242,6 +255,8 @@ pub struct PeriodReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "lowercase")]
 pub enum LoadLine {
+    /// It has what it needs in memory and begins now; only if asked for.
+    Ready,
     /// A finished period; only with `--every`.
     Period(PeriodReport),
     /// The whole run; always last.
@@ -266,6 +281,11 @@ pub fn run_load(command: LoadCommand) -> Result<(), Error> {
         LoadCommand::DiskRandom(args) => (random::run(&args)?, args.common.json),
         LoadCommand::DiskAio(args) => (aio::run(&args)?, args.common.json),
         LoadCommand::DiskStream(args) => (stream::run(&args)?, args.common.json),
+        LoadCommand::DiskLog(args) => (writer::log(&args)?, args.common.json),
+        LoadCommand::DiskWrite(args) => (writer::write(&args)?, args.common.json),
+        LoadCommand::MemWork(args) => {
+            (working_set::run(&args, &mut |line| print_line(&line, args.shift.json))?, args.shift.json)
+        }
         LoadCommand::CpuServe(args) => (serve::run(&args)?, args.shift.json),
         LoadCommand::CpuWakeup(args) => (wakeup::run(&args)?, args.shift.json),
         LoadCommand::CpuSpin(args) => (hog::spin(&args)?, args.shift.json),
@@ -289,6 +309,7 @@ fn print_line(line: &LoadLine, json: bool) -> Result<(), Error> {
     } else {
         match line {
             LoadLine::Period(period) => format!("{} requests, {}", period.requests, period.latency),
+            LoadLine::Ready => "ready".to_owned(),
             LoadLine::Calibration { reads } => format!("{reads} random reads"),
             LoadLine::Total(total) => {
                 let rate = mb_per_s(total.bytes as f64 / total.seconds.max(1e-9));

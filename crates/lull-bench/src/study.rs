@@ -84,6 +84,9 @@ pub struct Row {
     pub cpu_s: Option<Summary>,
     /// Largest resident set of one of the background's processes, or of its control, in bytes.
     pub peak_bytes: Option<Summary>,
+    /// Share of the foreground's reads that found their data in the page cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hits: Option<Summary>,
     /// Further figures, where the resource is the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<cpu::CpuFigures>,
@@ -182,6 +185,7 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
         wall_s: plain(&wall_s),
         cpu_s: plain(&|run| run.background.as_ref()?.cpu_s),
         peak_bytes: plain(&|run| Some(run.background.as_ref()?.peak_bytes as f64)),
+        hits: plain(&hits),
         cpu: cpu::is_cpu(rounds).then(|| cpu::figures(name, rounds)),
         dominated_by: Vec::new(),
     }
@@ -229,6 +233,11 @@ fn bytes_per_s(run: &Run) -> Option<f64> {
     // A job that is only timed, like a compile, moves nothing that is counted.
     let background = run.background.as_ref().filter(|b| b.bytes > 0 || b.wall_s.is_none())?;
     Some(background.rate())
+}
+
+fn hits(run: &Run) -> Option<f64> {
+    let report = run.foreground.as_ref()?;
+    Some(1.0 - ratio(report.misses? as f64, report.requests as f64)?)
 }
 
 fn wall_s(run: &Run) -> Option<f64> {

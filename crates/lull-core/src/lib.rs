@@ -21,6 +21,7 @@
 //! | [`pages`] | sets of pages within a chunk of a file |
 //! | [`keep`] | which pages that the job brought in stay in the page cache for now |
 //! | [`clean`] | which of the job's dirty pages are written next |
+//! | [`room`] | how much memory the job may have, and when its pages have to go |
 //! | [`budget`] | the loss that was promised, as credits in a leaky bucket |
 //! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
 //! | [`round_trip`] | the interval of a network interface, from the foreground's round trips |
@@ -40,6 +41,7 @@ pub mod machine;
 pub mod pages;
 mod random;
 pub mod resource;
+pub mod room;
 pub mod round_trip;
 pub mod setting;
 pub mod share;
@@ -67,6 +69,7 @@ pub use machine::{
 };
 pub use pages::PageSet;
 pub use resource::{Input, Resource, Ticket, Wake};
+pub use room::{Room, RoomAction, RoomSetting, RoomView};
 pub use round_trip::{RoundTripSetting, RoundTrips};
 pub use setting::{Closing, Foreground, Opening, Setting};
 pub use share::{Loss, Share};

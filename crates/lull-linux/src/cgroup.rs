@@ -44,6 +44,7 @@ use serde::Serialize;
 use crate::probe::{CgroupFacts, Hierarchy, Trial};
 
 mod confine;
+pub mod memory;
 mod name;
 mod sweep;
 mod v1;
@@ -105,12 +106,20 @@ pub struct JobGroup {
     freezer: Option<usize>,
     idle: Option<usize>,
     confine: Option<usize>,
+    memory: Option<usize>,
     missing: Vec<Missing>,
 }
 
 impl JobGroup {
     const fn empty() -> Self {
-        Self { groups: Vec::new(), freezer: None, idle: None, confine: None, missing: Vec::new() }
+        Self {
+            groups: Vec::new(),
+            freezer: None,
+            idle: None,
+            confine: None,
+            memory: None,
+            missing: Vec::new(),
+        }
     }
 
     /// Makes the job's groups where the facts say it can be done.
@@ -139,6 +148,22 @@ impl JobGroup {
         job
     }
 
+    /// Has the job's memory told apart too, where the facts say it can be done.
+    pub fn account_memory(&mut self, name: &GroupName, facts: &CgroupFacts) {
+        match facts.accounting() {
+            Some(hierarchy) => match self.enter_hierarchy(name, hierarchy) {
+                Ok(index) => self.memory = Some(index),
+                Err(error) => self.miss("memory", error.to_string()),
+            },
+            None => self.miss("memory", why_not(facts, "memory", |hierarchy| hierarchy.memory)),
+        }
+    }
+
+    /// The group by which the job's memory is told apart, if there is one.
+    pub fn memory(&self) -> Option<memory::MemoryGroup> {
+        memory::MemoryGroup::open(self.groups.get(self.memory?)?.path())
+    }
+
     /// Opens groups that exist already, as [`Self::paths`] named them: for a guardian that takes over.
     pub fn open(paths: &[PathBuf]) -> Result<Self, GroupError> {
         let mut job = Self::empty();
@@ -152,6 +177,9 @@ impl JobGroup {
             }
             if path.join("cpuset.cpus").exists() {
                 job.confine = Some(job.groups.len());
+            }
+            if memory::MemoryGroup::open(path).is_some() {
+                job.memory = Some(job.groups.len());
             }
             job.groups.push(group);
         }
@@ -248,7 +276,7 @@ impl JobGroup {
         self.idle.is_some()
     }
 
-    /// Gives the job back what its owner may have taken: thaws it, and lends it all CPUs.
+    /// Gives the job back what its owner may have taken: thaws it, lends it all CPUs, and lets it have its memory.
     ///
     /// # Errors
     /// When the group cannot be thawed; one that cannot was never frozen.
@@ -256,6 +284,9 @@ impl JobGroup {
         if let Some(confinement) = self.confinement() {
             // Refused only while the parent itself has no CPU.
             let _ = confinement.set(None);
+        }
+        if let Some(memory) = self.memory() {
+            memory.relieve();
         }
         self.thaw()
     }

@@ -9,6 +9,7 @@
 //! | [`evict`] | taking pages out of the page cache |
 //! | [`writeback`] | having dirty pages written |
 //! | [`lend`] | how many and which CPUs the job may use |
+//! | [`thresholds`] | taking memory from the job |
 //! | [`stop`] | holding a job that has no control group, by signals |
 
 pub mod ahead;
@@ -18,4 +19,5 @@ pub mod inode;
 pub mod lend;
 pub mod stop;
 pub mod target;
+pub mod thresholds;
 pub mod writeback;

@@ -23,6 +23,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a command as background work in the idle time of disks, CPUs and network.
     Run(RunArgs),
+    /// Change the memory thresholds of a lull run that runs.
+    Set(crate::set::SetArgs),
     /// Say what this kernel, this user and each disk support, and what lull will use.
     Doctor(crate::doctor::DoctorArgs),
     /// Measure what background work costs the foreground.
@@ -56,6 +58,8 @@ pub(crate) enum Bench {
     Cpu(Box<lull_bench::CpuArgs>),
     /// Network: foreground transfers and requests, and background traffic, under each contender, interleaved (root).
     Net(Box<lull_bench::NetArgs>),
+    /// Memory: foreground beside jobs that take memory, page cache and write-back, under each contender (root).
+    Memory(Box<lull_bench::MemoryArgs>),
     /// Make the tables and pictures of an earlier run again.
     Report(lull_bench::ReportArgs),
 }
@@ -134,6 +138,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) dirty: Option<Bytes>,
 
+    /// Memory that the job keeps, whatever the foreground needs (default 0).
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) mem_low: Option<Bytes>,
+
+    /// Above this the job's pages go first when the foreground needs memory (default: that of --mem-low).
+    ///
+    /// Between the two it is left to the kernel, which takes what has not been used for longest.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) mem_high: Option<Bytes>,
+
     /// Count only this as foreground: a process id, a systemd unit, or a v2 control group. Repeatable.
     ///
     /// Without it, everything that is not marked as background is foreground. Needs the BPF sensor.
@@ -205,6 +219,8 @@ impl RunArgs {
             cpu_floor: self.cpu_floor,
             cache_keep: self.cache_keep,
             dirty: self.dirty,
+            mem_low: self.mem_low,
+            mem_high: self.mem_high,
             gate: self.gate,
             longest_hold: self.longest_hold,
             io_uring: self.io_uring.then_some(true),

@@ -6,6 +6,7 @@ mod doctor;
 mod generate;
 mod record;
 mod run;
+mod set;
 mod sim;
 
 use std::ffi::OsString;
@@ -24,11 +25,13 @@ fn own_program() -> anyhow::Result<lull_bench::Program> {
 fn dispatch(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Run(args) => match run::run(&args)? {},
+        Command::Set(args) => set::run(&args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => match args.what {
             Bench::Disk(args) => Ok(lull_bench::run_disk(&args, &own_program()?)?),
             Bench::Cpu(args) => Ok(lull_bench::run_cpu(&args, &own_program()?)?),
             Bench::Net(args) => Ok(lull_bench::run_net(&args, &own_program()?)?),
+            Bench::Memory(args) => Ok(lull_bench::run_memory(&args, &own_program()?)?),
             Bench::Report(args) => Ok(lull_bench::run_report(&args)?),
         },
         Command::Demo(args) => Ok(lull_bench::run_demo(&args, &own_program()?)?),

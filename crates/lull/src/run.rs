@@ -10,11 +10,13 @@
 //! | [`slo`] | the user's own measure of the foreground |
 //! | [`sensors`], [`cpu_start`], [`family`] | choosing and starting sensors |
 //! | [`reader`] | reading ahead for the job in the gaps |
-//! | [`memory`] | the job leaves the page cache as it was |
+//! | [`memory`] | the job leaves the page cache as it was, and the foreground its memory |
+//! | [`adjust`] | changing a run while it runs |
 //! | [`freezer`], [`signals`] | the hold gate; signals that end a wait |
 //! | [`guardian`] | what happens when the supervisor is dead |
 //! | [`messages`], [`status`], [`summary`] | what is told to whom |
 
+pub(crate) mod adjust;
 mod cpu;
 mod cpu_start;
 mod disk;
@@ -164,11 +166,15 @@ impl Started {
 }
 
 /// The job's control group, with what could not be had.
-fn make_group(notes: &mut Vec<String>) -> Option<JobGroup> {
+fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> Option<JobGroup> {
     let root = Root::real();
     let facts = CgroupFacts::read(&root, true);
     sweep_leftovers(&root, &facts);
-    let group = JobGroup::create(&GroupName::next(&root), &facts);
+    let name = GroupName::next(&root);
+    let mut group = JobGroup::create(&name, &facts);
+    if settings.memory.is_some() {
+        group.account_memory(&name, &facts);
+    }
     if !group.can_freeze() {
         let why = group
             .missing()
@@ -213,7 +219,7 @@ fn start(
     born: Nanos,
 ) -> anyhow::Result<Started> {
     let mut notes = Vec::new();
-    let group = make_group(&mut notes);
+    let group = make_group(settings, &mut notes);
     let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
     let (signals, inherited) = front::take_signals()?;
     let status = StatusLine::new(wants_status(settings));

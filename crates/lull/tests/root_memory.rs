@@ -75,15 +75,20 @@ fn is_observing(pid: u32) -> bool {
     links.filter(|link| link.to_string_lossy().contains("bpf_link")).count() >= PROGRAMS
 }
 
-/// Runs a job to its end; the summary's part about memory.
-fn memory_of(dir: &Path, options: &[&str], script: &str) -> Value {
+/// Runs a job to its end; the summary.
+fn summary_of(dir: &Path, options: &[&str], script: &str) -> Value {
     let file = dir.join("summary");
     let options: Vec<&str> =
         options.iter().copied().chain(["--json", "--summary", file.to_str().unwrap()]).collect();
     clean_text(&finish(started(dir, &options, script, &new_marker())));
     let summary: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert!(summary["memory"]["filled_bytes"].as_u64().unwrap() > 0, "{summary}");
-    summary["memory"].clone()
+    summary
+}
+
+/// Runs a job to its end; the summary's part about memory.
+fn memory_of(dir: &Path, options: &[&str], script: &str) -> Value {
+    summary_of(dir, options, script)["memory"].clone()
 }
 
 #[test]
@@ -170,6 +175,17 @@ fn root_what_a_job_wrote_is_written_in_pieces_and_goes() {
     wait_until("the job's pages to be written and to go", || cached(&file) == 0);
     let content = std::fs::read(&path).unwrap();
     assert!(content.len() as u64 == 64 * MIB && content.iter().all(|byte| *byte == b'x'));
+}
+
+#[test]
+fn root_a_job_is_not_held_for_dirty_pages_while_nobody_is_at_work() {
+    let Some(dir) = place() else { return };
+    let write = "dd if=/dev/zero bs=64k count=512 iflag=fullblock status=none | tr '\\0' x";
+    let script = format!("{write} > {}", dir.path().join("out").display());
+    // No disk is observed, so nobody is seen at work on one.
+    let summary = summary_of(dir.path(), &["--dirty", "1MiB"], &script);
+    assert!(summary["memory"]["dirtied_bytes"].as_u64().unwrap() >= 30 * MIB, "{summary}");
+    assert_eq!(summary["freezes"], 0, "{summary}");
 }
 
 #[test]

@@ -141,11 +141,7 @@ impl CpuGroup {
 
     /// The command line that enters the group and then becomes `argv`.
     pub fn wrap(&self, argv: Vec<OsString>) -> Vec<OsString> {
-        let script = "echo $$ > \"$0\" && exec \"$@\"";
-        let mut wrapped: Vec<OsString> = ["sh", "-c", script].map(OsString::from).to_vec();
-        wrapped.push(self.directory.join("cgroup.procs").into_os_string());
-        wrapped.extend(argv);
-        wrapped
+        entering(&self.directory, argv)
     }
 
     /// Its quota, if it was made to have one.
@@ -171,6 +167,15 @@ impl Drop for CpuGroup {
             eprintln!("lull bench: {error}");
         }
     }
+}
+
+/// The command line that enters the group in `directory` and then becomes `argv`.
+pub fn entering(directory: &Path, argv: Vec<OsString>) -> Vec<OsString> {
+    let script = "echo $$ > \"$0\" && exec \"$@\"";
+    let mut wrapped: Vec<OsString> = ["sh", "-c", script].map(OsString::from).to_vec();
+    wrapped.push(directory.join("cgroup.procs").into_os_string());
+    wrapped.extend(argv);
+    wrapped
 }
 
 /// Removes the groups of a harness that was killed.

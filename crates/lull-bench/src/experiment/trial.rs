@@ -6,15 +6,18 @@
 //!  samples       ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·     every 10 ms
 //!                                               └── bytes at both ends ┘
 //! ```
-//! The background's bytes at the window's ends are interpolated between samples of its counter, so it needs no protocol
-//! with the foreground. With [beats](crate::beats) the job's load is paused and goes on in the counted time. If the background ends first (a `tar` that is done), the foreground is stopped and the window
+//! A foreground that [goes first](Foreground::goes_first) is started before the background, and counts from when it has what it
+//! needs. The background's bytes at the window's ends are interpolated between samples of its counter, so it needs no protocol
+//! with the foreground. With [beats](crate::beats) the job's load is paused and goes on in the counted time. If the background
+//! ends first (a `tar` that is done), the foreground is stopped and the window
 //! ends there. All time stamps are CLOCK_MONOTONIC, which the processes share.
 
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 
 use lull_core::Nanos;
 
+use crate::beats::Beats;
 use crate::load::{LoadLine, LoadReport, PeriodReport};
 use crate::process::{Options, POLL, Proc, Program, lines};
 use crate::record::Background;
@@ -67,13 +70,22 @@ pub fn run(
     program: &Program,
     observe: &mut dyn FnMut(Tick),
 ) -> Result<Outcome, Error> {
+    let first = match foreground {
+        Some(foreground) if foreground.goes_first() => Some(Started::ready(foreground, window, program)?),
+        _ => None,
+    };
     let mut background = job.map(Running::start).transpose()?;
     if let Some(running) = &mut background {
         running.await_first_bytes()?;
     }
     let beats = foreground.and_then(Foreground::beats);
-    let foreground = match foreground {
-        Some(foreground) => Some(watch(foreground, background.as_mut(), window, program, observe)?),
+    let started = match (first, foreground) {
+        (None, Some(foreground)) => Some(Started::new(foreground, window, program)?),
+        (first, _) => first,
+    };
+    let mut cut = false;
+    let foreground = match started {
+        Some(started) => Some(watch(started, background.as_mut(), &mut cut, observe)?),
         None => None,
     };
     let span = match &foreground {
@@ -85,27 +97,55 @@ pub fn run(
         Some(running) => Some(running.finish(span, beats, &mut notes)?),
         None => None,
     };
-    if span.1.since(span.0) < Nanos(window.length.as_nanos() / 2) {
+    if (cut || foreground.is_none()) && span.1.since(span.0) < Nanos(window.length.as_nanos() / 2) {
         notes
             .push(format!("the window was cut to {}: the background had no more work", span.1.since(span.0)));
     }
     Ok(Outcome { foreground, background, notes })
 }
 
+/// A foreground that has been started.
+struct Started {
+    process: Proc,
+    output: Receiver<String>,
+    beats: Option<Beats>,
+    /// When it begins to count.
+    counting: Nanos,
+}
+
+impl Started {
+    fn new(foreground: &dyn Foreground, window: Window, program: &Program) -> Result<Self, Error> {
+        let (process, stdout) = Proc::spawn(&foreground.argv(window, program), Options::default())?;
+        let counting = clock::now().plus(window.warmup);
+        Ok(Self { process, output: lines(stdout), beats: foreground.beats(), counting })
+    }
+
+    /// One that has said that it has what it needs.
+    fn ready(foreground: &dyn Foreground, window: Window, program: &Program) -> Result<Self, Error> {
+        let mut started = Self::new(foreground, window, program)?;
+        loop {
+            stop::check()?;
+            match started.output.recv_timeout(POLL) {
+                Ok(line) if matches!(serde_json::from_str(&line), Ok(LoadLine::Ready)) => {
+                    started.counting = clock::now().plus(window.warmup);
+                    return Ok(started);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => return Err(started.process.failed("it did not get ready")),
+            }
+        }
+    }
+}
+
 /// Runs the foreground to its end, or to the background's.
 fn watch(
-    foreground: &dyn Foreground,
+    started: Started,
     mut background: Option<&mut Running>,
-    window: Window,
-    program: &Program,
+    stopping: &mut bool,
     observe: &mut dyn FnMut(Tick),
 ) -> Result<LoadReport, Error> {
-    let (mut process, stdout) = Proc::spawn(&foreground.argv(window, program), Options::default())?;
-    let output = lines(stdout);
+    let Started { mut process, output, beats, counting } = started;
     let mut total = None;
-    let mut stopping = false;
-    let beats = foreground.beats();
-    let counting = clock::now().plus(window.warmup);
     loop {
         stop::check()?;
         let line = match output.recv_timeout(POLL) {
@@ -121,13 +161,14 @@ fn watch(
                 running.follow(beats.at(now));
             }
             tick.background_rate = running.recent_rate();
-            if !stopping && running.ended(now)? {
-                stopping = true;
+            if !*stopping && running.ended(now)? {
+                *stopping = true;
                 process.terminate();
             }
         }
         match line.as_deref().map(serde_json::from_str) {
             None => {}
+            Some(Ok(LoadLine::Ready)) => {}
             Some(Ok(LoadLine::Period(period))) => tick.foreground = Some(period),
             Some(Ok(LoadLine::Total(report))) => total = Some(report),
             Some(Ok(LoadLine::Calibration { .. })) => {

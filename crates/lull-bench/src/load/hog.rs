@@ -201,10 +201,10 @@ impl Stream {
 }
 
 /// A number that is multiplied over and over.
-struct Chain(u64);
+pub(super) struct Chain(pub(super) u64);
 
 impl Chain {
-    fn run(&mut self, iterations: u64) {
+    pub(super) fn run(&mut self, iterations: u64) {
         let mut state = self.0;
         for _ in 0..iterations {
             // The shift keeps the compiler from folding two multiplications into one.

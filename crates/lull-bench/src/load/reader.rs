@@ -10,6 +10,7 @@
 //! time to settle, equally for every contender. A request that was begun before the stop is finished and counted. Its
 //! throughput is the foreground's progress: with a think time of 200 µs, a latency that grows by 10 µs costs about 4%.
 
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 use lull_core::Nanos;
@@ -20,6 +21,7 @@ use crate::load::latency::Recorder;
 use crate::load::think::{Spread, Think};
 use crate::load::{CommonArgs, LoadLine, LoadReport, PeriodReport, end_after};
 use crate::progress::Progress;
+use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
 /// Arguments of `load disk-read`.
@@ -40,6 +42,9 @@ pub struct ReaderArgs {
     /// Read past the page cache (O_DIRECT).
     #[arg(long)]
     pub direct: bool,
+    /// Read the whole file into the page cache first, say so, and count which reads find their data there.
+    #[arg(long, conflicts_with = "direct")]
+    pub hot: bool,
     /// Time at the start that is not counted.
     #[arg(long, value_name = "TIME", default_value = "0")]
     pub warmup: Nanos,
@@ -63,6 +68,11 @@ pub fn run(
     let (mut all, mut period) = (Recorder::new(), Recorder::new());
     let mut next_block = 0;
 
+    if args.hot {
+        bring_in(&target, common)?;
+        emit(LoadLine::Ready)?;
+    }
+    let mut misses = args.hot.then_some(0);
     let mut now = clock::now();
     let mut begun = now.plus(args.warmup);
     let end = end_after(begun, common.seconds);
@@ -80,10 +90,14 @@ pub fn run(
         let block = if args.random { random.u64(0..target.blocks) } else { next_block };
         next_block = (block + 1) % target.blocks;
         let before = clock::now();
-        target.file.read_exact_at(buffer.bytes(), target.offset(block)).at("read", &common.file)?;
+        let hit = args.hot && is_cached(&target, block, &mut buffer);
+        if !hit {
+            target.file.read_exact_at(buffer.bytes(), target.offset(block)).at("read", &common.file)?;
+        }
         now = clock::now();
         if !warm {
             requests += 1;
+            misses = misses.map(|misses| misses + u64::from(!hit));
             all.record(now.since(before));
             period.record(now.since(before));
         }
@@ -118,8 +132,35 @@ pub fn run(
         seconds: ended.since(begun).as_secs_f64(),
         busy_ns: all.sum().as_nanos(),
         latency: Some(all.summary()),
+        misses,
         ..LoadReport::default()
     })
+}
+
+/// Reads all of the file, twice: a page that is used again is not the first to be taken.
+fn bring_in(target: &Target, common: &CommonArgs) -> Result<(), Error> {
+    let mut piece = Buffer::new(Bytes(Bytes::MIB).as_usize())?;
+    let end = target.offset(target.blocks);
+    for _ in 0..2 {
+        let mut offset = 0;
+        while offset < end && !stop::requested() {
+            let count = target.file.read_at(piece.bytes(), offset).at("read", &common.file)?;
+            offset += count.max(1) as u64;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a block if all of it is in the page cache (preadv2(2), RWF_NOWAIT).
+fn is_cached(target: &Target, block: u64, buffer: &mut Buffer) -> bool {
+    let bytes = buffer.bytes();
+    let wanted = bytes.len();
+    let vector = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: wanted };
+    let offset = i64::try_from(target.offset(block)).unwrap_or(i64::MAX);
+    // SAFETY: one vector, of a buffer that lives across the call.
+    let count =
+        unsafe { libc::preadv2(target.file.as_raw_fd(), &raw const vector, 1, offset, libc::RWF_NOWAIT) };
+    usize::try_from(count) == Ok(wanted)
 }
 
 #[cfg(test)]

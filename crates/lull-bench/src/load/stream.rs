@@ -1,7 +1,7 @@
 //! Background: one buffered sequential reader, as a copy or a checksum is, always cold.
 //!
 //! The page cache reads ahead for it. What it has passed is dropped ([`DROP_BEHIND`] at a time), so that the next pass
-//! comes from the disk again and other files keep their pages.
+//! comes from the disk again and other files keep their pages. With `keep` nothing is dropped.
 
 use std::os::unix::fs::FileExt;
 
@@ -23,6 +23,9 @@ pub struct StreamArgs {
     /// What every load takes; the seed has no effect.
     #[command(flatten)]
     pub common: CommonArgs,
+    /// Leave the pages in the page cache, as most programs do.
+    #[arg(long)]
+    pub keep: bool,
 }
 
 /// Reads until stopped, from the start again after the end.
@@ -46,6 +49,9 @@ pub fn run(args: &StreamArgs) -> Result<LoadReport, Error> {
         }
         block = (block + 1) % target.blocks;
         let passed = offset + common.block.0;
+        if args.keep {
+            continue;
+        }
         if passed - dropped >= DROP_BEHIND || block == 0 {
             let length = if block == 0 { 0 } else { passed - dropped };
             let [from, length] = [dropped, length].map(|n| i64::try_from(n).unwrap_or(i64::MAX));

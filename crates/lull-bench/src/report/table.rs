@@ -7,6 +7,7 @@
 //! | foreground | requests per second over those of `alone` in the same round | 0.98: the foreground lost 2% of its speed |
 //! | p50, p99 | that percentile of the latency over that of `alone` | p99 1.10: one request in a hundred waits at least 10% longer than before |
 //! | p99 abs. | the percentile itself | what the user feels |
+//! | hits | reads that found their data in the page cache, as a share of all | 0.99: one read in a hundred went to the disk |
 //! | background | bytes per second over those of `solo` | 0.50: the job takes twice as long as on an idle machine |
 //! | MB/s | the background's speed itself | |
 //! | idle used | on the slow disk: background work over what `solo` would do in the time that the foreground leaves idle | 1.00: every gap was used; above: overlap with the foreground, or noise |
@@ -104,7 +105,7 @@ fn target_line(target: &Target) -> String {
 /// A column: its heading and what stands in a row.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 22] = [
     ("contender", |row| Some(row.contender.clone())),
     ("runs", |row| Some(runs(row))),
     ("foreground", |row| ranged(row.foreground.filter(|_| row.cpu.is_none()))),
@@ -113,6 +114,7 @@ const COLUMNS: [Column; 21] = [
     ("p99", |row| ranged(row.p99)),
     ("p99.9", |row| ranged(row.cpu.as_ref()?.p999)),
     ("service", |row| ranged(row.cpu.as_ref()?.service)),
+    ("hits", |row| row.hits.map(|hits| format!("{:.4} [{:.3}-{:.3}]", hits.median, hits.min, hits.max))),
     ("mean abs.", |row| duration(row.cpu.as_ref()?.mean_ns)),
     ("p99 abs.", |row| duration(row.p99_ns)),
     ("background", |row| ranged(row.background)),

@@ -10,6 +10,10 @@
 //! | other `quiet-…` | – | – | ≥ 95% of the speed without |
 //! | `udp-udp`, `tcp-udp`, `tcp-tcp` | ≥ 95% (`tcp-tcp`: 98%) | – | ≥ 80% of what is left of the link |
 //! | `tcp-udp-far` | ≥ 95% | – | ≥ 60% of what is left |
+//! | `host-first`, `guest-first` | delay ≤ 0.8%, ≤ 5% | – | – |
+//! | `page-out` | time ≤ 1.2 × alone | – | – |
+//! | `cache` | hits ≥ 99% | ≤ 1.05 × | – |
+//! | `wal` | ≥ 95% | ≤ 1.20 × | – |
 //! | `ask` | – | ≤ 1.10 × | ≥ 70% of what is left |
 //!
 //! Cases of the CPU: the module `cpu`.
@@ -56,6 +60,7 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
     let at_least = |what: &str, wanted, got: Option<crate::stats::Summary>| {
         Target::new(what, wanted, false, got.map(|summary| summary.median))
     };
+    let delay = || Some(100.0 * (1.0 / lull.foreground?.median - 1.0));
     let p99 = || Target::new("p99 / alone", 1.10, true, lull.p99.map(|summary| summary.median));
     match case {
         "parallel" | "sequential" => vec![
@@ -88,6 +93,19 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
         "udp-udp" | "tcp-udp" | "tcp-udp-far" | "tcp-tcp" => vec![
             at_least("foreground / alone", if case == "tcp-tcp" { 0.98 } else { 0.95 }, lull.foreground),
             at_least("what is left used", if case == "tcp-udp-far" { 0.60 } else { 0.80 }, lull.idle_used),
+        ],
+        "host-first" => vec![Target::new("delay in %", 0.8, true, delay())],
+        "guest-first" => vec![Target::new("delay in %", 5.0, true, delay())],
+        "page-out" => {
+            vec![Target::new("time / alone", 1.2, true, lull.foreground.map(|summary| 1.0 / summary.median))]
+        }
+        "cache" => vec![
+            at_least("hits", 0.99, lull.hits),
+            Target::new("p99 / alone", 1.05, true, lull.p99.map(|summary| summary.median)),
+        ],
+        "wal" => vec![
+            at_least("foreground / alone", 0.95, lull.foreground),
+            Target::new("p99 / alone", 1.20, true, lull.p99.map(|summary| summary.median)),
         ],
         "ask" => vec![p99(), at_least("what is left used", 0.70, lull.idle_used)],
         _ => cpu::judge(case, lull),

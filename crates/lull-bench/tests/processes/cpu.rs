@@ -104,7 +104,7 @@ fn groups_possible() -> bool {
 }
 
 /// The control groups that a harness has made, by its process id.
-fn groups_of(harness: i32) -> Vec<PathBuf> {
+pub(super) fn groups_of(harness: i32) -> Vec<PathBuf> {
     fn visit(directory: &Path, depth: u32, prefix: &str, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {

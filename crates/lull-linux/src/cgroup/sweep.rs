@@ -1,13 +1,14 @@
 //! Leftovers of a lull that was killed.
 //!
 //! A group whose owner is gone may hold a job that still runs (fail open: it goes on, but must never stay frozen) or
-//! nothing. So every such group is thawed and given all CPUs back, and removed if it is empty. Groups of living owners and of other PID
+//! nothing. So every such group is thawed, given all CPUs and its memory back, and removed if it is empty. Groups of living owners and of other PID
 //! namespaces are not touched. The search covers each hierarchy down to a bounded depth and number of directories, so
 //! that start-up stays short on hosts with thousands of groups.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::memory::MemoryGroup;
 use super::{Confinement, GroupName, open_group};
 use crate::probe::CgroupFacts;
 use crate::root::Root;
@@ -27,7 +28,7 @@ pub struct Swept {
 /// Finds the groups of owners that are gone, thaws all of them and removes the empty ones.
 pub fn sweep_leftovers(root: &Root, facts: &CgroupFacts) -> Swept {
     let mut swept = Swept::default();
-    let useful = |name: &String| ["cpu", "freezer", "cpuset"].contains(&name.as_str());
+    let useful = |name: &String| ["cpu", "freezer", "cpuset", "memory"].contains(&name.as_str());
     let v1 = facts.v1.iter().filter(|hierarchy| hierarchy.controllers.iter().any(useful));
     for hierarchy in facts.v2.iter().chain(v1) {
         let mut budget = MAX_DIRECTORIES;
@@ -70,6 +71,9 @@ fn release(path: PathBuf, swept: &mut Swept) {
     }
     if let Some(confinement) = Confinement::open(&path) {
         let _theirs = confinement.set(None);
+    }
+    if let Some(memory) = MemoryGroup::open(&path) {
+        memory.relieve();
     }
     match fs::remove_dir(&path) {
         Ok(()) => swept.removed.push(path),

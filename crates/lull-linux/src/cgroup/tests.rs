@@ -33,6 +33,7 @@ fn hierarchy(version: u8, own: &Path, child: Trial) -> Hierarchy {
         cpu_idle: false,
         kill: version == 2,
         cpuset: false,
+        memory: false,
     }
 }
 

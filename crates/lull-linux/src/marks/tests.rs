@@ -42,6 +42,7 @@ fn v2(child: Trial, freeze: bool, cpu_idle: bool) -> CgroupFacts {
         cpu_idle,
         kill: true,
         cpuset: false,
+        memory: false,
     };
     CgroupFacts { layout: Layout::V2, v2: Some(hierarchy), v1: Vec::new() }
 }

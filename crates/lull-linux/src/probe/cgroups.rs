@@ -61,6 +61,8 @@ pub struct Hierarchy {
     pub kill: bool,
     /// Can a child be confined to some CPUs, with the affinities that its tasks set themselves kept? (Linux 6.2)
     pub cpuset: bool,
+    /// Can a child's memory be limited?
+    pub memory: bool,
 }
 
 /// All hierarchies.
@@ -92,7 +94,7 @@ impl CgroupFacts {
             let Some(mount) = mounts.iter().find(wanted) else { continue };
             let mut hierarchy = describe(root, mount, &controllers, own_path);
             let useful = hierarchy.version == 2
-                || ["cpu", "freezer", "cpuset"].iter().any(|name| controllers.contains(name));
+                || ["cpu", "freezer", "cpuset", "memory"].iter().any(|name| controllers.contains(name));
             if attempt && useful {
                 try_child(root, &mut hierarchy);
             }
@@ -125,6 +127,12 @@ impl CgroupFacts {
     pub fn idling(&self) -> Option<&Hierarchy> {
         let able = |hierarchy: &&Hierarchy| hierarchy.child.works() && hierarchy.cpu_idle;
         self.v2.as_ref().filter(able).or_else(|| self.v1_of("cpu").filter(able))
+    }
+
+    /// The hierarchy in which a job's memory can be told apart and limited.
+    pub fn accounting(&self) -> Option<&Hierarchy> {
+        let able = |hierarchy: &&Hierarchy| hierarchy.child.works() && hierarchy.memory;
+        self.v2.as_ref().filter(able).or_else(|| self.v1_of("memory").filter(able))
     }
 
     /// The hierarchy to choose a job's CPUs in.
@@ -167,6 +175,7 @@ fn describe(root: &Root, mount: &Mount, controllers: &[&str], own_path: &str) ->
         cpu_idle: false,
         kill: false,
         cpuset: false,
+        memory: false,
     }
 }
 
@@ -192,6 +201,7 @@ fn try_child(root: &Root, hierarchy: &mut Hierarchy) {
     hierarchy.freeze = has("cgroup.freeze") || has("freezer.state");
     hierarchy.cpu_idle = has("cpu.idle");
     hierarchy.kill = has("cgroup.kill");
+    hierarchy.memory = has("memory.limit_in_bytes") || has("memory.max");
     hierarchy.cpuset = has("cpuset.cpus") && Kernel::read(root).at_least(6, 2);
     let entered = std::fs::OpenOptions::new().write(true).open(child.join("cgroup.procs"));
     if let Err(error) = entered {

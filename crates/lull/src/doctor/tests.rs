@@ -21,6 +21,7 @@ pub(super) fn facts() -> Facts {
         cpu_idle: true,
         kill: true,
         cpuset: false,
+        memory: false,
     };
     let disk = DiskFacts {
         name: "sda".to_owned(),

@@ -6,19 +6,26 @@
 //! that are open for microseconds are seen like any other. Pieces to be written take their turn in the queue of their disk
 //! ([`link`]). While nothing happens the thread sleeps.
 //!
+//! A second thread ([`room`]) keeps memory free for the foreground, and takes the job's pages for that.
+//!
 //! When the job is over, all of its pages go; what is still dirty then is written in the gaps of the next
 //! [`LINGER`], and left to the kernel after that.
 
 pub(crate) mod keeper;
 pub(crate) mod link;
+mod room;
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lull_bpf::{PageSensor, PageSettings, SensorError};
-use lull_core::Nanos;
+use lull_core::{Nanos, RoomSetting};
+use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::gate::evict::page_bytes;
+use lull_linux::gate::thresholds;
+use lull_linux::root::Root;
+use lull_linux::sense::room::RoomSensor;
 use serde::{Deserialize, Serialize};
 
 use super::family::Family;
@@ -26,6 +33,7 @@ use super::summary::bytes;
 use super::supervisor::Nudge;
 use keeper::Keeper;
 use link::Link;
+use room::{RoomKeeper, RoomShown};
 
 /// What may stay in the page cache unless the user says otherwise, in bytes.
 pub(crate) const CACHE_KEEP_BYTES: u64 = 64 << 20;
@@ -49,7 +57,9 @@ pub(crate) struct MemoryAim {
     pub(crate) cache_keep_bytes: u64,
     /// Bytes of the job's that may be dirty.
     pub(crate) dirty_bytes: u64,
-    /// How long the job may be held while more is dirty; `None`: it never is.
+    /// Below and above what the job's pages stay, and go first.
+    pub(crate) room: RoomSetting,
+    /// How long the job may be held for the sake of memory; `None`: it never is.
     pub(crate) longest_hold: Option<Nanos>,
 }
 
@@ -77,6 +87,10 @@ pub(crate) struct MemorySummary {
     pub(crate) resident_bytes: u64,
     pub(crate) peak_resident_bytes: u64,
     pub(crate) paged_out_bytes: u64,
+    /// Taken from the job because the foreground wanted memory.
+    pub(crate) given_bytes: u64,
+    /// What the job may have now; `None`: anything.
+    pub(crate) ceiling_bytes: Option<u64>,
 }
 
 impl MemorySummary {
@@ -105,6 +119,9 @@ impl MemorySummary {
                 bytes(self.written_bytes)
             );
         }
+        if self.given_bytes > 0 {
+            text += &format!("; {} given to the foreground", bytes(self.given_bytes));
+        }
         text.push('\n');
         text
     }
@@ -121,6 +138,9 @@ impl MemorySummary {
                 text += &format!(", {what} {}", bytes(amount));
             }
         }
+        if let Some(ceiling) = self.ceiling_bytes {
+            text += &format!(", at most {}", bytes(ceiling));
+        }
         text
     }
 }
@@ -134,6 +154,9 @@ pub(crate) enum Order {
 /// The handle to the thread; without it the thread ends.
 pub(crate) struct Memory {
     orders: Sender<Order>,
+    /// New thresholds; without it the thread that keeps them ends.
+    thresholds: Arc<Sender<RoomSetting>>,
+    room: Arc<Mutex<RoomShown>>,
     pub(crate) link: Arc<Link>,
     shown: Arc<Mutex<MemorySummary>>,
     failure: Receiver<SensorError>,
@@ -145,7 +168,12 @@ impl Memory {
     ///
     /// # Errors
     /// Why there is nothing to observe by.
-    pub(crate) fn start(aim: MemoryAim, family: Family, to_loop: Arc<Nudge>) -> Result<Self, &'static str> {
+    pub(crate) fn start(
+        aim: MemoryAim,
+        family: Family,
+        group: Option<MemoryGroup>,
+        to_loop: Arc<Nudge>,
+    ) -> Result<Self, &'static str> {
         let Some(job_group) = family.group_id() else {
             return Err(
                 "what the job reads stays in the page cache: there is no v2 control group to know its pages by",
@@ -159,6 +187,8 @@ impl Memory {
         let to_keeper = Nudge::new().map_err(|_| "no event counter for the page cache")?;
         let link = Arc::new(Link::new(to_loop, to_keeper));
         let shown = Arc::new(Mutex::new(MemorySummary::default()));
+        let room = Arc::new(Mutex::new(RoomShown::default()));
+        let thresholds = Arc::new(start_room(aim, &family, group, &link, &room));
         let (linked, showing) = (Arc::clone(&link), Arc::clone(&shown));
         std::thread::spawn(move || match PageSensor::load(&settings) {
             Ok(sensor) => Keeper::new(aim, sensor, linked, family).run(&received, &showing),
@@ -167,7 +197,7 @@ impl Memory {
                 let _ = failed.send(error);
             }
         });
-        Ok(Self { orders, link, shown, failure, settled: None })
+        Ok(Self { orders, thresholds, room, link, shown, failure, settled: None })
     }
 
     /// Why there is no observer, once.
@@ -177,7 +207,21 @@ impl Memory {
 
     /// What became of the job's pages so far.
     pub(crate) fn summary(&self) -> MemorySummary {
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+        let RoomShown { ceiling_bytes, given_bytes } =
+            *self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = *self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        MemorySummary { ceiling_bytes, given_bytes, ..pages }
+    }
+
+    /// Sets other thresholds, as long as this lives.
+    pub(crate) fn room_setter(&self) -> Box<dyn Fn(RoomSetting) + Send> {
+        let thresholds = Arc::downgrade(&self.thresholds);
+        Box::new(move |setting| {
+            if let Some(thresholds) = thresholds.upgrade() {
+                // The thread lives as long as the sender.
+                let _ = thresholds.send(setting);
+            }
+        })
     }
 
     /// The job is over: takes out everything that was kept for it. Waits for that, but not for long, and not for an observer
@@ -202,6 +246,26 @@ impl Memory {
         };
         self.link.is_clean() || now.since(since) >= LINGER
     }
+}
+
+/// Starts the thread that keeps memory free for the foreground.
+fn start_room(
+    aim: MemoryAim,
+    family: &Family,
+    group: Option<MemoryGroup>,
+    link: &Arc<Link>,
+    shown: &Arc<Mutex<RoomShown>>,
+) -> Sender<RoomSetting> {
+    let (thresholds, received) = channel();
+    let root = Root::real();
+    let limits = group.as_ref().map(MemoryGroup::limited_ancestors).unwrap_or_default();
+    let sensor = RoomSensor::new(root.clone(), limits);
+    let family = family.clone();
+    let job = thresholds::choose(&root, group, Box::new(move || family.pids()));
+    let keeper =
+        RoomKeeper::new(aim.room, aim.longest_hold, sensor, job, Arc::clone(link), Arc::clone(shown));
+    std::thread::spawn(move || keeper.run(&received));
+    thresholds
 }
 
 impl Drop for Memory {

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use lull_bench::units::Bytes;
 use lull_core::{
-    ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, Share, StartRule, Variant,
+    ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, RoomSetting, Share, StartRule,
+    Variant,
 };
 use lull_linux::seccomp::Scope;
 use serde::Deserialize;
@@ -114,6 +115,8 @@ struct RunSection {
     cpu_floor: Option<String>,
     cache_keep: Option<String>,
     dirty: Option<String>,
+    mem_low: Option<String>,
+    mem_high: Option<String>,
     gate: Option<String>,
     longest_hold: Option<String>,
     io_uring: Option<bool>,
@@ -136,6 +139,8 @@ pub(crate) struct Given {
     pub(crate) cpu_floor: Option<Share>,
     pub(crate) cache_keep: Option<Bytes>,
     pub(crate) dirty: Option<Bytes>,
+    pub(crate) mem_low: Option<Bytes>,
+    pub(crate) mem_high: Option<Bytes>,
     pub(crate) gate: Option<Scope>,
     pub(crate) longest_hold: Option<LongestHold>,
     pub(crate) io_uring: Option<bool>,
@@ -220,6 +225,8 @@ fn parse(text: &str) -> anyhow::Result<Given> {
         cpu_floor: value("cpu-floor", run.cpu_floor)?,
         cache_keep: value("cache-keep", run.cache_keep)?,
         dirty: value("dirty", run.dirty)?,
+        mem_low: value("mem-low", run.mem_low)?,
+        mem_high: value("mem-high", run.mem_high)?,
         gate: value("gate", run.gate)?,
         longest_hold: value("longest-hold", run.longest_hold)?,
         io_uring: run.io_uring,
@@ -228,6 +235,19 @@ fn parse(text: &str) -> anyhow::Result<Given> {
         protect: run.protect,
         disks: run.disk,
     })
+}
+
+/// The thresholds of the job's memory. A high one that is not named is the low one.
+///
+/// # Errors
+/// When the low one is above the high one.
+pub(crate) fn thresholds(low: Option<Bytes>, high: Option<Bytes>) -> anyhow::Result<RoomSetting> {
+    let low_bytes = low.map_or(0, |low| low.0);
+    let high_bytes = high.map_or(low_bytes, |high| high.0);
+    if low_bytes > high_bytes {
+        bail!("--mem-low {} is above --mem-high {}", Bytes(low_bytes), Bytes(high_bytes));
+    }
+    Ok(RoomSetting { low_bytes, high_bytes })
 }
 
 impl Given {
@@ -283,12 +303,16 @@ impl Given {
         let floor = self.cpu_floor.or(file.cpu_floor).unwrap_or(CPU_FLOOR);
         let cpu =
             longest.filter(|_| lends(ResourceChoice::Cpu)).map(|longest| CpuAim { promise, floor, longest });
-        let tuned = self.cache_keep.or(file.cache_keep).is_some() || self.dirty.or(file.dirty).is_some();
+        let (low, high) = (self.mem_low.or(file.mem_low), self.mem_high.or(file.mem_high));
+        let cache_keep = self.cache_keep.or(file.cache_keep);
+        let tuned = [cache_keep, self.dirty.or(file.dirty), low, high].iter().any(Option::is_some);
         if tuned && !lends(ResourceChoice::Memory) {
-            bail!("--cache-keep and --dirty are about the page cache; add memory to --resources");
+            bail!("--cache-keep, --dirty, --mem-low and --mem-high need memory among --resources");
         }
+        let room = thresholds(low, high)?;
         let memory = lends(ResourceChoice::Memory).then(|| MemoryAim {
-            cache_keep_bytes: self.cache_keep.or(file.cache_keep).map_or(CACHE_KEEP_BYTES, |keep| keep.0),
+            room,
+            cache_keep_bytes: cache_keep.map_or(CACHE_KEEP_BYTES, |keep| keep.0),
             dirty_bytes: self.dirty.or(file.dirty).map_or(DIRTY_BYTES, |dirty| dirty.0),
             longest_hold: longest.map(|longest| longest.min(LONGEST_DIRTY_HOLD)),
         });

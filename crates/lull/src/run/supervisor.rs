@@ -23,6 +23,7 @@ use lull_linux::marks::{Mark, MarkSet};
 use lull_linux::seccomp::Listener;
 use lull_linux::seccomp::listener::Received;
 
+use super::adjust;
 use super::cpu_start::CpuStart;
 use super::engine::{Engine, Next, Verdict};
 use super::family::Family;
@@ -246,9 +247,17 @@ impl Supervisor {
             // Signals are too coarse for holds as short as a writer's.
             let by_group = freezer.group().is_some_and(JobGroup::can_freeze);
             let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| by_group), ..aim };
-            let started = Memory::start(aim, family.clone(), Arc::clone(&nudge));
+            let apart = freezer.group().and_then(JobGroup::memory);
+            let started = Memory::start(aim, family.clone(), apart, Arc::clone(&nudge));
             started.map_err(|why| self.notes.push(why.to_owned())).ok()
         });
+        let room = self.settings.memory.map(|aim| aim.room).unwrap_or_default();
+        // SAFETY: only asks.
+        let front = u32::try_from(unsafe { libc::getppid() }).unwrap_or(0);
+        let setter = memory.as_ref().map(Memory::room_setter);
+        if let Err(error) = adjust::serve(front, room, setter) {
+            self.notes.push(format!("lull set cannot reach this run: {error}"));
+        }
         let Some(listener) = self.wait_for_listener() else { return };
         // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
         self.tell(&FromSupervisor::Serving);

@@ -21,6 +21,11 @@ pub trait Foreground {
     fn beats(&self) -> Option<Beats> {
         None
     }
+
+    /// Whether it says when it is [ready](crate::load::LoadLine::Ready), and the background is to wait for that.
+    fn goes_first(&self) -> bool {
+        false
+    }
 }
 
 impl Window {

@@ -18,6 +18,7 @@ fn args(file: &Path) -> ReaderArgs {
         spread: Spread::Exponential,
         random: true,
         direct: false,
+        hot: false,
         warmup: Nanos::ZERO,
         every: None,
     }

@@ -5,7 +5,7 @@
 //!   observer ─┤            ▲
 //!             └─dirty──▶ Cleaner ──portion──▶ its disk's turn ──▶ write ──▶ written
 //!                          │                                                  │ clean
-//!                          └─ over the bound: hold the job        Keep ◀──────┘
+//!                          └─ over the bound, contended: hold     Keep ◀──────┘
 //! ```
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ use lull_linux::gate::writeback;
 use lull_linux::root::Root;
 use lull_linux::topology::DevT;
 
-use super::link::Link;
+use super::link::{Cause, Link};
 use super::{MemoryAim, MemorySummary, Order};
 use crate::run::family::Family;
 
@@ -220,13 +220,15 @@ impl Keeper {
         }
     }
 
-    /// Holds the job while more is dirty than may be.
+    /// Holds the job while more is dirty than may be and the foreground is at work on a disk. With nobody to disturb the
+    /// kernel's own bounds are enough, and the job is as fast as without lull.
     fn hold(&mut self, now: Nanos) {
         let Some(hold) = &mut self.hold else { return };
-        let state = if self.cleaner.is_over() { State::Foreground } else { State::Idle };
+        let is_harmful = self.cleaner.is_over() && self.link.is_contended();
+        let state = if is_harmful { State::Foreground } else { State::Idle };
         match hold.step(now, self.sensor.counts().dirtied, state, true) {
-            Some(HoldAction::Freeze) => self.link.hold(now.plus(self.longest_hold)),
-            Some(HoldAction::Thaw) => self.link.hold(Nanos::ZERO),
+            Some(HoldAction::Freeze) => self.link.hold(Cause::Dirty, now.plus(self.longest_hold)),
+            Some(HoldAction::Thaw) => self.link.hold(Cause::Dirty, Nanos::ZERO),
             None => {}
         }
     }

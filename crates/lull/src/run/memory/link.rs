@@ -27,13 +27,22 @@ pub(crate) struct Wish {
     pub(crate) ticket: Ticket,
 }
 
+/// Why the job is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// More of its pages are dirty than may be.
+    Dirty = 0,
+    /// The foreground wants its memory.
+    Room = 1,
+}
+
 /// See the module.
 pub(crate) struct Link {
     wishes: Mutex<VecDeque<Wish>>,
     granted: Mutex<Vec<Ticket>>,
     next_ticket: AtomicU64,
     contended: AtomicBool,
-    hold_until_ns: AtomicU64,
+    hold_until_ns: [AtomicU64; 2],
     clean: AtomicBool,
     at_work: AtomicBool,
     to_loop: Arc<Nudge>,
@@ -51,7 +60,7 @@ impl Link {
             granted: Mutex::default(),
             next_ticket: AtomicU64::new(0),
             contended: AtomicBool::new(false),
-            hold_until_ns: AtomicU64::new(0),
+            hold_until_ns: [const { AtomicU64::new(0) }; 2],
             clean: AtomicBool::new(true),
             at_work: AtomicBool::new(false),
             to_loop,
@@ -82,9 +91,9 @@ impl Link {
         self.contended.load(Ordering::Relaxed)
     }
 
-    /// Holds the job until then, or lets it go with [`Nanos::ZERO`].
-    pub(super) fn hold(&self, until: Nanos) {
-        self.hold_until_ns.store(until.0, Ordering::Relaxed);
+    /// Holds the job for this cause until then, or lets it go with [`Nanos::ZERO`].
+    pub(super) fn hold(&self, cause: Cause, until: Nanos) {
+        self.hold_until_ns[cause as usize].store(until.0, Ordering::Relaxed);
         self.to_loop.give();
     }
 
@@ -109,7 +118,8 @@ impl Link {
 
     /// Until when the job is to be held, if it is.
     pub(crate) fn hold_until(&self, now: Nanos) -> Option<Nanos> {
-        Some(Nanos(self.hold_until_ns.load(Ordering::Relaxed))).filter(|until| *until > now)
+        let until = self.hold_until_ns.iter().map(|until| until.load(Ordering::Relaxed)).max();
+        until.map(Nanos).filter(|until| *until > now)
     }
 
     /// The pieces that want their turn since the last call.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lull_core::{Nanos, Ticket};
 
 use super::MemorySummary;
-use super::link::Link;
+use super::link::{Cause, Link};
 use crate::run::supervisor::Nudge;
 
 #[test]
@@ -35,7 +35,10 @@ fn a_piece_waits_for_its_turn_and_a_hold_ends_by_itself() {
     assert!(link.take_granted().is_empty());
     assert!(link.grant(ticket));
     assert_eq!(link.take_granted(), [ticket]);
-    link.hold(Nanos(100));
+    link.hold(Cause::Dirty, Nanos(100));
     assert_eq!(link.hold_until(Nanos(99)), Some(Nanos(100)));
     assert_eq!(link.hold_until(Nanos(100)), None);
+    link.hold(Cause::Room, Nanos(300));
+    link.hold(Cause::Dirty, Nanos::ZERO);
+    assert_eq!(link.hold_until(Nanos(200)), Some(Nanos(300)), "one cause does not end the other's hold");
 }

@@ -1,0 +1,283 @@
+//! `lull bench memory`: what a job's use of memory, page cache and write-back costs the foreground.
+//!
+//! ```text
+//!   small machine: a memory control group (and a swap file)
+//!     ├─ the foreground
+//!     └─ the contender's command … lull run … the job        limit: in a group of its own, below
+//! ```
+//! A limited group stands for a small machine: what is in it competes for its memory as on a machine of that size, and the
+//! control (lull with all its processes) has to fit in too. Files are made cold, and what a run wrote is removed and
+//! synced, before the next one. Bounds on dirty pages are pinned to the kernel's own for all contenders but `dirty-bytes`.
+//! The quiet cases run to their end without a foreground.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use lull_linux::cgroup::GroupName;
+use lull_linux::cgroup::memory::MemoryGroup;
+use lull_linux::probe::CgroupFacts;
+use lull_linux::root::Root;
+
+use super::ledger::{Ledger, Plan};
+use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
+use super::{DATA, SETTLE, host};
+use crate::contender::scheduler::{Guard, SYS_BLOCK};
+use crate::contender::setting::{DirtyGuard, PROC_VM, SwapFile};
+use crate::contender::{Contender, group};
+use crate::error::Context;
+use crate::process::{Options, Proc, Program, shown};
+use crate::record::{Background, Run};
+use crate::report::{self, ReportArgs};
+use crate::units::Bytes;
+use crate::{Error, clock, corpus, stop};
+
+pub mod args;
+pub mod case;
+
+pub use args::{MemoryArgs, MemoryCase};
+
+use case::Case;
+
+/// A file counts as cold when less than this share of it is cached.
+const COLD: f64 = 0.01;
+
+/// `lull bench memory`: measures, then writes and prints the report.
+///
+/// # Errors
+/// When data files or records cannot be written, or after an interruption.
+pub fn run_memory(args: &MemoryArgs, program: &Program) -> Result<(), Error> {
+    stop::install()?;
+    group::sweep();
+    let program = &match &args.lull {
+        Some(exe) => program.clone().with_runner(exe.clone()),
+        None => program.clone(),
+    };
+    let directory = args.dir.join(DATA);
+    std::fs::create_dir_all(&directory).at("create", &directory)?;
+    let directory = directory.canonicalize().at("find", &directory)?;
+    SwapFile::sweep(&directory);
+    let host = host::look(&directory, program, args.seed);
+    let disk = host.disk.clone();
+    let mut bench =
+        Bench { args, program, disk, directory: &directory, ledger: Ledger::open(&args.out, host)? };
+    let measured = args.cases.iter().try_for_each(|group| bench.group(*group));
+    if args.clean {
+        std::fs::remove_dir_all(&directory).at("remove", &directory)?;
+    }
+    // What was measured before an interruption is reported too.
+    let reported = if args.json {
+        report::write(&args.out, &mut std::io::sink())
+            .and_then(|()| report::run_report(&ReportArgs { dir: args.out.clone(), json: true }))
+    } else {
+        report::write(&args.out, &mut std::io::stdout().lock())
+    };
+    measured.and(reported)
+}
+
+struct Bench<'a> {
+    args: &'a MemoryArgs,
+    program: &'a Program,
+    disk: Option<String>,
+    directory: &'a Path,
+    ledger: Ledger,
+}
+
+impl Bench<'_> {
+    fn group(&mut self, group: MemoryCase) -> Result<(), Error> {
+        for case in Case::of(group, self.directory, self.args)? {
+            self.case(&case)?;
+        }
+        Ok(())
+    }
+
+    fn case(&mut self, case: &Case) -> Result<(), Error> {
+        let mut contenders = Vec::new();
+        for contender in self.args.contenders().into_iter().filter(|contender| case.takes(contender)) {
+            stop::check()?;
+            let obstacle = self
+                .obstacle(case, &contender)
+                .or_else(|| contender.obstacle(self.disk.as_deref(), self.program));
+            match obstacle {
+                None => contenders.push(contender),
+                Some(detail) => self.ledger.unmet(&case.name, Some(&contender), detail)?,
+            }
+        }
+        // In use for all contenders or for none.
+        let _swap = match case.swaps {
+            true => match SwapFile::add(self.directory, case::SWAP) {
+                Ok(swap) => Some(swap),
+                Err(error) => return self.ledger.unmet(&case.name, None, error.to_string()),
+            },
+            false => None,
+        };
+        eprintln!("{}: {} contenders, {} rounds", case.name, contenders.len(), self.args.rounds);
+        let plan = Plan { contenders, seed: self.args.seed, rounds: self.args.rounds };
+        let (args, program, disk) = (self.args, self.program, self.disk.clone());
+        self.ledger.rounds(&case.name, &plan, &mut |contender, _| {
+            let run = one(args, program, case, contender, disk.as_deref());
+            for path in &case.written {
+                // The run may have ended before it made them.
+                let _ = std::fs::remove_file(path);
+            }
+            nix::unistd::sync();
+            run
+        })
+    }
+
+    fn obstacle(&self, case: &Case, contender: &Contender) -> Option<String> {
+        if case.memory.is_none() && *contender != Contender::MemoryLimit {
+            return None;
+        }
+        LimitedGroup::create(None, Bytes(64 * Bytes::MIB)).err().map(|error| error.to_string())
+    }
+}
+
+/// A limited group that goes when dropped.
+struct LimitedGroup(Option<MemoryGroup>);
+
+impl LimitedGroup {
+    fn create(parent: Option<&Self>, limit: Bytes) -> Result<Self, Error> {
+        let root = Root::real();
+        let name = GroupName::next(&root);
+        let made = match parent.and_then(|parent| parent.0.as_ref()) {
+            Some(parent) => MemoryGroup::create_in(parent.path(), &name),
+            None => MemoryGroup::create(&name, &CgroupFacts::read(&root, true)),
+        };
+        let unmet = |detail: String| Error::Unmet { what: "a memory control group".to_owned(), detail };
+        let group = made.map_err(|error| unmet(error.to_string()))?;
+        let limited = group.set_limit(Some(limit.0));
+        let path = group.path().to_owned();
+        // From here on it is removed.
+        let this = Self(Some(group));
+        limited.at("set the memory limit of", &path)?;
+        Ok(this)
+    }
+}
+
+/// The command line in a group, if there is one.
+fn wrapped(limited: Option<&LimitedGroup>, argv: Vec<OsString>) -> Vec<OsString> {
+    match limited.and_then(|limited| limited.0.as_ref()) {
+        Some(memory) => group::entering(memory.path(), argv),
+        None => argv,
+    }
+}
+
+impl Drop for LimitedGroup {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.0.take().map(MemoryGroup::remove) {
+            eprintln!("lull bench: {error}");
+        }
+    }
+}
+
+/// The foreground on the small machine.
+struct Front<'a> {
+    case: &'a Case,
+    machine: Option<&'a LimitedGroup>,
+}
+
+impl Foreground for Front<'_> {
+    fn argv(&self, window: Window, program: &Program) -> Vec<OsString> {
+        let mut args = self.case.foreground.clone();
+        args.extend(window.args());
+        args.push("--json".into());
+        let argv = program.load_argv(args);
+        wrapped(self.machine, argv)
+    }
+
+    fn goes_first(&self) -> bool {
+        self.case.goes_first
+    }
+}
+
+/// One contender's run.
+fn one(
+    args: &MemoryArgs,
+    program: &Program,
+    case: &Case,
+    contender: &Contender,
+    disk: Option<&str>,
+) -> Result<Run, Error> {
+    let _scheduler = match (contender.scheduler(), disk) {
+        (Some(wanted), Some(disk)) => Some(Guard::select(Path::new(SYS_BLOCK), disk, wanted)?),
+        _ => None,
+    };
+    let _dirty = DirtyGuard::set(Path::new(PROC_VM), *contender == Contender::DirtyBytes)?;
+    let mut notes = Vec::new();
+    for path in &case.cold {
+        corpus::forget(path)?;
+        let length = path.metadata().at("examine", path)?.len();
+        let cached = corpus::resident(path)?.0;
+        if cached as f64 > length as f64 * COLD {
+            notes.push(format!("{} of {} stayed in the page cache", Bytes(cached), path.display()));
+        }
+    }
+    // Dropped after everything that runs in them, the inner one first.
+    let machine = case.memory.map(|memory| LimitedGroup::create(None, memory)).transpose()?;
+    let limited = match contender {
+        Contender::MemoryLimit => Some(LimitedGroup::create(machine.as_ref(), case.limit)?),
+        _ => None,
+    };
+    let within = limited.as_ref().or(machine.as_ref());
+    let (file, progress) = ProgressFile::create()?;
+    let job = program.load_argv(case.job(contender, file.path()));
+    let argv = equipped(contender, args).wrap(job, program);
+    let argv = wrapped(within, argv);
+    std::thread::sleep(SETTLE);
+    let counted = notes.is_empty();
+    let run = Run {
+        case: case.name.clone(),
+        contender: contender.name(),
+        command: contender.has_background().then(|| shown(&argv)),
+        counted,
+        ..Run::default()
+    };
+    if case.foreground.is_empty() {
+        return Ok(Run { background: Some(timed(&argv, || progress.bytes())?), notes, ..run });
+    }
+    let job = contender.has_background().then(|| Job {
+        argv,
+        meter: Meter::Progress(Box::new(progress)),
+        leash: false,
+    });
+    let front = Front { case, machine: machine.as_ref() };
+    let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
+    let outcome = trial::run(foreground, job, case.window, program, &mut |_| ())?;
+    notes.extend(outcome.notes);
+    Ok(Run {
+        foreground_command: foreground.map(|foreground| shown(&foreground.argv(case.window, program))),
+        foreground: outcome.foreground,
+        background: outcome.background,
+        notes,
+        ..run
+    })
+}
+
+/// Runs a job to its end.
+fn timed(argv: &[OsString], bytes: impl Fn() -> u64) -> Result<Background, Error> {
+    let begun = clock::now();
+    let (mut process, stdout) = Proc::spawn(argv, Options::default())?;
+    let exit = process.wait()?;
+    drop(stdout);
+    if !exit.status.success() {
+        return Err(process.failed(&format!("it ended with {}", exit.status)));
+    }
+    let wall = clock::now().since(begun).as_secs_f64();
+    Ok(Background {
+        bytes: bytes(),
+        window_s: wall,
+        wall_s: Some(wall),
+        cpu_s: Some(exit.cpu.as_secs_f64()),
+        peak_bytes: exit.peak_bytes,
+        ..Background::default()
+    })
+}
+
+/// The contender that is started; its name in the records stays.
+fn equipped(contender: &Contender, args: &MemoryArgs) -> Contender {
+    let Contender::Lull(own) = contender else { return contender.clone() };
+    let mut flags = vec!["-q".to_owned()];
+    flags.extend(args.lull_args.split_whitespace().map(str::to_owned));
+    flags.extend(own.iter().cloned());
+    Contender::Lull(flags)
+}

@@ -1,0 +1,124 @@
+//! Writing through the page cache: a log as a database keeps it (foreground), and a large copy (background).
+//!
+//! ```text
+//!   log:   append a block ── fsync ── think ──┐       latency: from before the write to after the fsync
+//!            ▲                                │
+//!            └────────────────────────────────┘
+//!   copy:  write blocks to the end of the file, then from its beginning again; never fsync, unless asked at the end
+//! ```
+//! The log grows: each fsync commits the file system's journal too, which waits for whatever else is in the same
+//! transaction. Both begin with an empty file and leave it behind: whoever made the place removes it.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+
+use lull_core::Nanos;
+
+use crate::error::Context;
+use crate::load::latency::Recorder;
+use crate::load::{CommonArgs, LoadReport, end_after};
+use crate::progress::Progress;
+use crate::units::Bytes;
+use crate::{Error, clock, stop};
+
+/// Arguments of `load disk-log`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LogArgs {
+    /// What every load takes; the seed has no effect.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Think time between two requests.
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    pub think: Nanos,
+    /// Time at the start that is not counted.
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    pub warmup: Nanos,
+}
+
+/// Arguments of `load disk-write`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WriteArgs {
+    /// What every load takes; the seed has no effect.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Length of the file; beyond it writing begins at its start again.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    pub size: Bytes,
+    /// Call fsync at the end.
+    #[arg(long)]
+    pub sync: bool,
+}
+
+fn create(common: &CommonArgs) -> Result<(File, Vec<u8>), Error> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&common.file);
+    let mut block = vec![0; common.block.as_usize()];
+    fastrand::Rng::with_seed(common.seed).fill(&mut block);
+    Ok((file.at("create", &common.file)?, block))
+}
+
+/// Appends until stopped.
+pub fn log(args: &LogArgs) -> Result<LoadReport, Error> {
+    let common = &args.common;
+    clock::sharp_timers()?;
+    let (mut file, block) = create(common)?;
+    let mut all = Recorder::new();
+    let mut now = clock::now();
+    let begun = now.plus(args.warmup);
+    let end = end_after(begun, common.seconds).unwrap_or(Nanos::MAX);
+    let mut left = common.requests.unwrap_or(u64::MAX);
+    while left > 0 && now < end && !stop::requested() {
+        left -= 1;
+        let before = clock::now();
+        file.write_all(&block).at("append to", &common.file)?;
+        file.sync_all().at("write to the disk", &common.file)?;
+        now = clock::now();
+        if before >= begun {
+            all.record(now.since(before));
+        }
+        if args.think > Nanos::ZERO {
+            clock::sleep_until(now.plus(args.think).min(end));
+            now = clock::now();
+        }
+    }
+    let ended = now.max(begun);
+    Ok(LoadReport {
+        load: "disk-log".to_owned(),
+        requests: all.count(),
+        bytes: all.count() * common.block.0,
+        started_ns: begun.as_nanos(),
+        ended_ns: ended.as_nanos(),
+        seconds: ended.since(begun).as_secs_f64(),
+        busy_ns: all.sum().as_nanos(),
+        latency: Some(all.summary()),
+        ..LoadReport::default()
+    })
+}
+
+/// Writes until stopped.
+pub fn write(args: &WriteArgs) -> Result<LoadReport, Error> {
+    let common = &args.common;
+    let (file, block) = create(common)?;
+    let progress = common.progress.as_deref().map(Progress::open).transpose()?;
+    let blocks = (args.size.0 / common.block.0.max(1)).max(1);
+    let begun = clock::now();
+    let end = end_after(begun, common.seconds);
+    let mut requests = 0;
+    while !stop::requested()
+        && end.is_none_or(|end| clock::now() < end)
+        && common.requests.is_none_or(|most| requests < most)
+    {
+        file.write_all_at(&block, requests % blocks * common.block.0).at("write", &common.file)?;
+        requests += 1;
+        if let Some(progress) = &progress {
+            progress.add(common.block.0);
+        }
+    }
+    if args.sync {
+        file.sync_all().at("write to the disk", &common.file)?;
+    }
+    Ok(LoadReport::background("disk-write", requests, common.block.0, [begun, clock::now()]))
+}
+
+#[cfg(test)]
+mod tests;

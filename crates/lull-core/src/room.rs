@@ -1,0 +1,202 @@
+//! How much memory the job may have, and when its pages have to go.
+//!
+//! Problem: when the foreground needs memory that the job has, each of its faults waits while a page of the job is written
+//! out; the two then take pages from each other, and a foreground that comes second may never get its working set (Ryu et
+//! al., section 3.2: more than 200 times its time).
+//!
+//! Approach: a *reserve* is kept free ahead of demand. When less than that is free, pages of the job go in a batch that is
+//! large beside what the kernel takes at a time (their section 3.3), and more of them the faster the foreground grows. From
+//! then on the job has a *ceiling*, so that it does not take back what it gave; the ceiling rises again, slowly, while much
+//! is free. The reserve itself follows the pressure: it doubles while the foreground has to wait for pages, and shrinks
+//! while it does not.
+//!
+//! ```text
+//!                    free < reserve                          free < reserve
+//!   ┌──────┐ ─────── page out, ceiling ──────▶ ┌─────────┐ ──── page out, lower ──┐
+//!   │ Open │                                   │ Ceiling │ ◀──────────────────────┘
+//!   └──────┘ ◀── ceiling beyond all there is ─ └─────────┘ ◀── free ≥ 2 × reserve for REST: raise
+//! ```
+//!
+//! The thresholds of their section 3.2: below `low` the job is left alone and, where the kernel can, protected; above
+//! `high` its pages go first, as told here; between, age alone decides, which is the kernel's affair. With both at 0, the
+//! default, the foreground gets everything.
+//!
+//! Units: bytes. Edge cases: a job that is at its floor gives nothing, however much is wanted; a machine of which nothing
+//! is known (`total` 0) wants nothing; a `free` that jumps between looks is believed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Nanos;
+
+/// Pages that the kernel takes at a time (SWAP_CLUSTER_MAX), of 4 KiB, times the factor that the paper found best.
+const LEAST_BATCH: u64 = 50 * 32 * 4096;
+/// The reserve is one part in these of all there is, at least and at most.
+const LEAST_RESERVE_PART: u64 = 32;
+const MOST_RESERVE_PART: u64 = 8;
+/// … but never more than this.
+const RESERVE_AT_MOST: u64 = 512 << 20;
+/// How long much must be free before the ceiling rises, and no page be waited for before the reserve shrinks.
+const REST: Nanos = Nanos::from_secs(1);
+/// Pages that the foreground waits for between two looks, and that are no accident.
+const STALLS: u64 = 16;
+/// How fast a foreground takes memory at most: about as fast as a processor clears it, in bytes per microsecond.
+const FASTEST: u64 = 4_000;
+/// What others take between two looks without growing: one batch of the kernel.
+const CALM_BYTES: u64 = 32 * 4096;
+/// Bounds on the time between two looks; while little is free but nobody grows, …
+const SOONEST: Nanos = Nanos::from_millis(4);
+const LATEST: Nanos = Nanos::from_millis(250);
+/// … the time between looks grows to this, as one part in [`CALM_PART`] of the time since somebody grew.
+const SCARCE: Nanos = Nanos::from_millis(32);
+const CALM_PART: u64 = 8;
+
+/// What the user wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomSetting {
+    /// Below this the job keeps its pages.
+    pub low_bytes: u64,
+    /// Above this its pages go first.
+    pub high_bytes: u64,
+}
+
+/// What there is at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoomView {
+    /// All the memory of the machine, or of the group that limits job and foreground.
+    pub total_bytes: u64,
+    /// Of that, what the foreground can have without anybody's pages being taken.
+    pub free_bytes: u64,
+    /// The job's pages in memory.
+    pub job_bytes: u64,
+    /// Pages that somebody other than the job had to wait for, since the beginning.
+    pub stalls: u64,
+}
+
+impl RoomView {
+    /// What neither is free nor the job's.
+    fn others_bytes(&self) -> u64 {
+        self.total_bytes.saturating_sub(self.free_bytes).saturating_sub(self.job_bytes)
+    }
+}
+
+/// What is to be done now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoomAction {
+    /// Take this much from the job, at once.
+    pub page_out_bytes: u64,
+    /// What the job may have from now on; `None`: anything.
+    pub ceiling_bytes: Option<u64>,
+    /// Whether the foreground wants memory that the job has.
+    pub is_short: bool,
+    /// Look again after this long.
+    pub next_look: Nanos,
+}
+
+/// The job's share of the memory.
+#[derive(Clone, Debug)]
+pub struct Room {
+    setting: RoomSetting,
+    reserve_bytes: u64,
+    ceiling: Option<u64>,
+    /// Since when the ceiling and the reserve are as they are.
+    ceiling_since: Nanos,
+    reserve_since: Nanos,
+    /// When somebody else's memory grew last.
+    grew: Nanos,
+    seen: Option<RoomView>,
+}
+
+impl Room {
+    /// Without a ceiling.
+    pub fn new(setting: RoomSetting) -> Self {
+        Self {
+            setting,
+            reserve_bytes: 0,
+            ceiling: None,
+            ceiling_since: Nanos::ZERO,
+            reserve_since: Nanos::ZERO,
+            grew: Nanos::ZERO,
+            seen: None,
+        }
+    }
+
+    /// Other thresholds from now on.
+    pub fn set(&mut self, setting: RoomSetting) {
+        self.setting = setting;
+        self.ceiling = self.ceiling.map(|ceiling| ceiling.max(self.floor()));
+    }
+
+    /// The thresholds in force.
+    pub fn setting(&self) -> RoomSetting {
+        self.setting
+    }
+
+    /// What is to be kept free.
+    pub fn reserve_bytes(&self) -> u64 {
+        self.reserve_bytes
+    }
+
+    /// What the job keeps, whatever the foreground needs.
+    fn floor(&self) -> u64 {
+        self.setting.high_bytes.max(self.setting.low_bytes)
+    }
+
+    /// A look at the memory.
+    pub fn step(&mut self, now: Nanos, view: &RoomView) -> RoomAction {
+        let before = self.seen.replace(*view).unwrap_or(*view);
+        self.follow_pressure(now, view, &before);
+        let growth = view.others_bytes().saturating_sub(before.others_bytes());
+        if growth > CALM_BYTES {
+            self.grew = now;
+        }
+        let is_short = view.free_bytes < self.reserve_bytes && view.job_bytes > self.floor();
+        let mut page_out_bytes = 0;
+        if is_short {
+            // What was taken since the last look is likely to be taken once more before the next one.
+            let wanted = self.reserve_bytes - view.free_bytes + growth;
+            page_out_bytes = wanted.max(LEAST_BATCH).min(view.job_bytes - self.floor());
+            self.ceiling = Some(view.job_bytes - page_out_bytes);
+            self.ceiling_since = now;
+        } else if let Some(ceiling) = self.ceiling
+            && view.free_bytes >= 2 * self.reserve_bytes
+            && now.since(self.ceiling_since) >= REST
+        {
+            let more = (view.free_bytes - self.reserve_bytes) / 2;
+            let raised = ceiling.max(view.job_bytes).saturating_add(more);
+            // A ceiling that the job could not reach anyway is none.
+            self.ceiling = Some(raised).filter(|raised| *raised < view.job_bytes + view.free_bytes);
+            self.ceiling_since = now;
+        }
+        RoomAction {
+            page_out_bytes,
+            ceiling_bytes: self.ceiling,
+            is_short,
+            next_look: self.next_look(now, view),
+        }
+    }
+
+    /// The reserve doubles while the foreground waits for pages and the job has some to give; else it shrinks.
+    fn follow_pressure(&mut self, now: Nanos, view: &RoomView, before: &RoomView) {
+        let least = (view.total_bytes / LEAST_RESERVE_PART).min(RESERVE_AT_MOST);
+        let most = (view.total_bytes / MOST_RESERVE_PART).min(RESERVE_AT_MOST);
+        let waited = view.stalls.saturating_sub(before.stalls) >= STALLS;
+        if waited && view.job_bytes > self.floor() && view.free_bytes < 2 * self.reserve_bytes {
+            self.reserve_bytes *= 2;
+            self.reserve_since = now;
+        } else if now.since(self.reserve_since) >= REST {
+            self.reserve_bytes -= self.reserve_bytes / 8;
+            self.reserve_since = now;
+        }
+        self.reserve_bytes = self.reserve_bytes.clamp(least, most.max(least));
+    }
+
+    /// Before the foreground can have taken half of what is above the reserve.
+    fn next_look(&self, now: Nanos, view: &RoomView) -> Nanos {
+        let above = view.free_bytes.saturating_sub(self.reserve_bytes);
+        let calm = Nanos(now.since(self.grew).0 / CALM_PART).clamp(SOONEST, SCARCE);
+        Nanos::from_micros(above / 2 / FASTEST).clamp(calm, LATEST)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+use proptest::prelude::*;
+
+use super::{LATEST, LEAST_BATCH, REST, Room, RoomAction, RoomSetting, RoomView, SCARCE, SOONEST};
+use crate::time::Nanos;
+
+const MIB: u64 = 1 << 20;
+
+/// A machine of 192 MiB on a virtual clock: what job and foreground want, what they get.
+struct Machine {
+    room: Room,
+    now: Nanos,
+    job: u64,
+    foreground: u64,
+    stalls: u64,
+}
+
+impl Machine {
+    fn new(low: u64, high: u64, job: u64) -> Self {
+        let room = Room::new(RoomSetting { low_bytes: low * MIB, high_bytes: high * MIB });
+        Self { room, now: Nanos::ZERO, job: job * MIB, foreground: 0, stalls: 0 }
+    }
+
+    fn free(&self) -> u64 {
+        (192 * MIB).saturating_sub(self.job + self.foreground)
+    }
+
+    fn look(&mut self) -> RoomAction {
+        let action = self.room.step(
+            self.now,
+            &RoomView {
+                total_bytes: 192 * MIB,
+                free_bytes: self.free(),
+                job_bytes: self.job,
+                stalls: self.stalls,
+            },
+        );
+        self.job -= action.page_out_bytes;
+        self.now = self.now.plus(action.next_look);
+        action
+    }
+
+    /// The foreground takes up to `each` between two looks until it has `wanted`; how often nothing was free.
+    fn grow(&mut self, wanted: u64, each: u64) -> u64 {
+        let mut waited = 0;
+        for _ in 0..1000 {
+            let step = each.min(wanted - self.foreground);
+            let got = step.min(self.free());
+            waited += u64::from(got < step);
+            self.foreground += got;
+            self.look();
+            if self.foreground == wanted {
+                break;
+            }
+        }
+        waited
+    }
+}
+
+#[test]
+fn a_foreground_that_comes_second_gets_its_memory_without_waiting() {
+    let mut machine = Machine::new(0, 0, 128);
+    machine.look();
+    assert_eq!(machine.grow(128 * MIB, 4 * MIB), 0);
+    assert!(machine.job <= 64 * MIB && machine.free() >= 6 * MIB);
+}
+
+#[test]
+fn batches_are_large_and_grow_with_the_foreground() {
+    let mut slow = Machine::new(0, 0, 190);
+    assert_eq!(slow.look().page_out_bytes, LEAST_BATCH);
+    let mut fast = Machine::new(0, 0, 120);
+    fast.look();
+    fast.foreground = 70 * MIB;
+    assert!(fast.look().page_out_bytes >= 70 * MIB, "as much again as was taken since the last look");
+}
+
+#[test]
+fn above_high_pages_go_and_below_it_the_kernel_decides() {
+    let mut machine = Machine::new(50, 70, 128);
+    machine.grow(140 * MIB, 8 * MIB);
+    assert_eq!(machine.job, 70 * MIB);
+    assert!(!machine.look().is_short);
+    machine.room.set(RoomSetting { low_bytes: 0, high_bytes: 20 * MIB });
+    for _ in 0..100 {
+        machine.look();
+    }
+    assert!(machine.job < 70 * MIB && machine.job >= 20 * MIB, "{}", machine.job);
+}
+
+#[test]
+fn the_ceiling_rises_when_the_foreground_has_gone() {
+    let mut machine = Machine::new(0, 0, 128);
+    machine.grow(128 * MIB, 4 * MIB);
+    let ceiling = machine.look().ceiling_bytes;
+    assert!(ceiling.is_some_and(|ceiling| ceiling <= 64 * MIB), "{ceiling:?}");
+    machine.foreground = 0;
+    assert_eq!(machine.look().ceiling_bytes, ceiling, "not at once");
+    machine.now = machine.now.plus(REST);
+    assert!(machine.look().ceiling_bytes > ceiling);
+    for _ in 0..20 {
+        machine.job = machine.look().ceiling_bytes.unwrap_or(128 * MIB).min(128 * MIB);
+        machine.now = machine.now.plus(REST);
+    }
+    assert_eq!(machine.look().ceiling_bytes, None);
+}
+
+#[test]
+fn the_reserve_follows_the_pressure() {
+    let mut machine = Machine::new(0, 0, 184);
+    machine.look();
+    let least = machine.room.reserve_bytes();
+    machine.stalls += 100;
+    machine.look();
+    assert_eq!(machine.room.reserve_bytes(), 2 * least);
+    for _ in 0..30 {
+        machine.now = machine.now.plus(REST);
+        machine.look();
+    }
+    assert_eq!(machine.room.reserve_bytes(), least);
+}
+
+#[test]
+fn looks_are_rare_while_much_is_free() {
+    let mut room = Room::new(RoomSetting::default());
+    let view = RoomView { total_bytes: 24 << 30, free_bytes: 20 << 30, job_bytes: MIB, stalls: 0 };
+    assert_eq!(room.step(Nanos::ZERO, &view).next_look, LATEST);
+    let scarce = RoomView { free_bytes: 0, ..view };
+    assert_eq!(room.step(Nanos::ZERO, &scarce).next_look, SOONEST);
+    let calm = room.step(Nanos::from_secs(10), &scarce).next_look;
+    assert_eq!(calm, SCARCE, "little is free, but nobody takes it");
+    let growing = RoomView { total_bytes: view.total_bytes + MIB, ..scarce };
+    assert_eq!(room.step(Nanos::from_secs(11), &growing).next_look, SOONEST);
+    assert_eq!(Room::new(RoomSetting::default()).step(Nanos::ZERO, &RoomView::default()).page_out_bytes, 0);
+}
+
+proptest! {
+    #[test]
+    fn never_more_than_the_job_has_above_its_floor(
+        low in 0_u64..300, high in 0_u64..300,
+        views in proptest::collection::vec((0_u64..400, 0_u64..400, 0_u64..50, 0_u64..3000), 1..50),
+    ) {
+        let mut room = Room::new(RoomSetting { low_bytes: low * MIB, high_bytes: high * MIB });
+        let (mut now, mut stalls) = (Nanos::ZERO, 0);
+        for (free, job, more, ms) in views {
+            now = now.plus(Nanos::from_millis(ms));
+            stalls += more;
+            let view =
+                RoomView { total_bytes: 400 * MIB, free_bytes: free * MIB, job_bytes: job * MIB, stalls };
+            let action = room.step(now, &view);
+            let floor = low.max(high) * MIB;
+            prop_assert!(action.page_out_bytes <= (job * MIB).saturating_sub(floor));
+            prop_assert!(action.is_short == (action.page_out_bytes > 0));
+            prop_assert!(action.ceiling_bytes.is_none_or(|ceiling| ceiling >= floor.min(job * MIB)));
+            prop_assert!((SOONEST..=LATEST).contains(&action.next_look));
+        }
+    }
+}

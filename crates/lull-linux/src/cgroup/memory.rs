@@ -1,0 +1,184 @@
+//! What a group may have of the memory, and what it has.
+//!
+//! | | v1 | v2 |
+//! |---|---|---|
+//! | hard limit | `memory.limit_in_bytes` | `memory.max` |
+//! | what is charged | `memory.usage_in_bytes` | `memory.current` |
+//! | parts of it | `memory.stat`, the `total_` values | `memory.stat` |
+//! | what its ancestors allow | `hierarchical_memory_limit` | the smallest `memory.max` on the way to the root |
+//!
+//! A page is charged to the group of whoever touched it first, page cache included. What a group that is removed leaves in
+//! the page cache is charged to its parent from then on. v1 takes a limit below what is in use: the writer then reclaims,
+//! and fails with `EBUSY` when it cannot; v2 reclaims likewise and, if that fails, kills.
+//!
+//! Units: bytes. Source: `Documentation/admin-guide/cgroup-v1/memory.rst`, `cgroup-v2.rst`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{GroupError, GroupName, dissolve, open_group, put};
+use crate::probe::CgroupFacts;
+
+/// How large v1 writes "no limit", at least.
+const UNLIMITED: u64 = 1 << 62;
+
+/// What a group has, in bytes, with all groups below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryStat {
+    /// Memory that processes have allocated.
+    pub anon: u64,
+    /// Page cache.
+    pub file: u64,
+    /// Page cache that was not used of late.
+    pub inactive_file: u64,
+    /// Swapped out.
+    pub swapped: u64,
+    /// Page cache that waits to be written; `None` where the kernel does not tell.
+    pub dirty: Option<u64>,
+    /// Pages, cumulative: taken out and wanted again soon after.
+    pub refaults: u64,
+    /// Faults, cumulative, that had to read from a disk.
+    pub major_faults: u64,
+}
+
+impl MemoryStat {
+    /// From `memory.stat` of either version.
+    fn parse(text: &str, is_v1: bool) -> Self {
+        let value = |name: &str| -> Option<u64> {
+            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+        };
+        let any = |names: &[&str]| names.iter().filter_map(|name| value(name)).sum();
+        if is_v1 {
+            return Self {
+                anon: any(&["total_rss"]),
+                file: any(&["total_cache"]),
+                inactive_file: any(&["total_inactive_file"]),
+                swapped: any(&["total_swap"]),
+                dirty: value("total_dirty"),
+                refaults: any(&["total_workingset_refault_anon", "total_workingset_refault_file"]),
+                major_faults: any(&["total_pgmajfault"]),
+            };
+        }
+        Self {
+            anon: any(&["anon"]),
+            file: any(&["file"]),
+            inactive_file: any(&["inactive_file"]),
+            swapped: any(&["swapped", "swap"]),
+            dirty: value("file_dirty"),
+            refaults: any(&["workingset_refault_anon", "workingset_refault_file"]),
+            major_faults: any(&["pgmajfault"]),
+        }
+    }
+}
+
+/// A group of the memory controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryGroup {
+    path: PathBuf,
+    is_v1: bool,
+}
+
+impl MemoryGroup {
+    /// The group in this directory, if the memory controller is there.
+    pub fn open(path: &Path) -> Option<Self> {
+        let is_v1 = path.join("memory.limit_in_bytes").exists();
+        (is_v1 || path.join("memory.max").exists()).then(|| Self { path: path.to_owned(), is_v1 })
+    }
+
+    /// Makes a group below the one in which this process runs.
+    ///
+    /// # Errors
+    /// When there is no memory controller to be had, or the group cannot be made.
+    pub fn create(name: &GroupName, facts: &CgroupFacts) -> Result<Self, GroupError> {
+        let own = facts.accounting().and_then(|hierarchy| hierarchy.own.as_deref()).ok_or_else(|| {
+            let cause =
+                io::Error::new(io::ErrorKind::Unsupported, "no memory controller is handed down here");
+            GroupError::new("create", Path::new("memory"), cause)
+        })?;
+        Self::create_in(own, name)
+    }
+
+    /// Makes a group below another one.
+    ///
+    /// # Errors
+    /// When it cannot be made, or gets no memory controller.
+    pub fn create_in(parent: &Path, name: &GroupName) -> Result<Self, GroupError> {
+        let path = parent.join(name.to_string());
+        fs::create_dir(&path).map_err(|cause| GroupError::new("create", &path, cause))?;
+        Self::open(&path).ok_or_else(|| {
+            let _swept_later = fs::remove_dir(&path);
+            GroupError::new("use the memory controller of", &path, io::ErrorKind::Unsupported.into())
+        })
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it is of a v1 hierarchy.
+    pub const fn is_v1(&self) -> bool {
+        self.is_v1
+    }
+
+    /// Sets the hard limit; `None` takes it away.
+    ///
+    /// # Errors
+    /// `EBUSY` on v1 when the group cannot be brought below it.
+    pub fn set_limit(&self, bytes: Option<u64>) -> io::Result<()> {
+        let file = if self.is_v1 { "memory.limit_in_bytes" } else { "memory.max" };
+        let none = if self.is_v1 { "-1" } else { "max" };
+        put(&self.path.join(file), &bytes.map_or_else(|| none.to_owned(), |bytes| bytes.to_string()))
+    }
+
+    /// Its own hard limit; `None` for no limit.
+    pub fn limit(&self) -> Option<u64> {
+        let file = if self.is_v1 { "memory.limit_in_bytes" } else { "memory.max" };
+        self.number(file).filter(|bytes| *bytes < UNLIMITED)
+    }
+
+    /// What is charged to it.
+    pub fn usage(&self) -> Option<u64> {
+        self.number(if self.is_v1 { "memory.usage_in_bytes" } else { "memory.current" })
+    }
+
+    /// What it has.
+    pub fn stat(&self) -> Option<MemoryStat> {
+        let text = fs::read_to_string(self.path.join("memory.stat")).ok()?;
+        Some(MemoryStat::parse(&text, self.is_v1))
+    }
+
+    /// The groups above it that have a limit, the nearest first.
+    pub fn limited_ancestors(&self) -> Vec<Self> {
+        let above = self.path.ancestors().skip(1).map_while(Self::open);
+        above.filter(|group| group.limit().is_some()).collect()
+    }
+
+    /// Takes away what its owner may have set: limit, ceiling and protection.
+    pub fn relieve(&self) {
+        // What was never set, or the kernel does not have, needs no putting back.
+        let _ = self.set_limit(None);
+        if !self.is_v1 {
+            let _ = put(&self.path.join("memory.high"), "max");
+            let _ = put(&self.path.join("memory.low"), "0");
+        }
+    }
+
+    fn number(&self, file: &str) -> Option<u64> {
+        fs::read_to_string(self.path.join(file)).ok()?.trim().parse().ok()
+    }
+
+    /// Moves what still runs in it to its parent, and removes it.
+    ///
+    /// # Errors
+    /// When the kernel refuses for longer than processes take to end.
+    pub fn remove(self) -> Result<(), GroupError> {
+        // A process may not fit into what is left of a limit that is lowered at the same time.
+        let _gone_with_it = self.set_limit(None);
+        dissolve(open_group(&self.path)?.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Taking memory from the job, by whatever the host offers.
+//!
+//! | | v2 group ([`group`]) | v1 group ([`group`]) | no memory controller ([`processes`]) |
+//! |---|---|---|---|
+//! | what the job has | `memory.current`, `memory.stat` | `memory.stat` | `/proc/PID/statm` |
+//! | page out at once | `memory.reclaim` | the limit below what is in use, then back | process_madvise(MADV_PAGEOUT) |
+//! | ceiling | `memory.high` | the limit, while there is swap | none |
+//! | protection below low | `memory.low` | none | none |
+//!
+//! A v1 limit kills when nothing more can be reclaimed: so it is a ceiling only while there is swap to go to. Without swap
+//! only page cache can go, and without a ceiling the job has to be held instead ([`Thresholds::has_ceiling`]). Memory
+//! that is compressed (zram, zswap) frees less than it held: whoever asks looks again.
+//!
+//! Units: bytes. Whatever is set goes with the group; [`Thresholds::release`] takes it back earlier.
+
+use std::io;
+
+use lull_core::RoomSetting;
+
+use crate::cgroup::memory::MemoryGroup;
+use crate::root::Root;
+
+pub mod group;
+pub mod processes;
+
+use group::GroupMemory;
+use processes::ProcessMemory;
+
+/// What the job has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobMemory {
+    /// In memory: allocated, and, where a group tells, page cache.
+    pub resident: u64,
+    /// Of that, page cache; 0 where it is not told.
+    pub cache: u64,
+    /// Paged out.
+    pub paged_out: u64,
+    /// Pages, cumulative, that the job waited for.
+    pub stalls: u64,
+}
+
+/// Takes memory from the job.
+pub trait Thresholds: Send {
+    /// By what, in a few words for a person.
+    fn means(&self) -> &'static str;
+    /// What the job has now; `None` when that can't be told.
+    fn job(&mut self) -> Option<JobMemory>;
+    /// Takes about this much, before it returns.
+    ///
+    /// # Errors
+    /// When nothing could be taken: no swap, or pages in use.
+    fn page_out(&mut self, bytes: u64) -> io::Result<()>;
+    /// Whether [`Self::set_ceiling`] keeps the job from growing now.
+    fn has_ceiling(&self) -> bool;
+    /// What the job may have from now on; `None`: anything.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    fn set_ceiling(&mut self, bytes: Option<u64>) -> io::Result<()>;
+    /// Tells the kernel of thresholds that it can keep by itself.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    fn set_thresholds(&mut self, setting: RoomSetting) -> io::Result<()>;
+    /// Takes back whatever was set.
+    fn release(&mut self) {
+        // The group may be gone, and its settings with it.
+        let _ = self.set_ceiling(None);
+        let _ = self.set_thresholds(RoomSetting::default());
+    }
+}
+
+/// Processes of the job, whenever asked.
+pub type Pids = Box<dyn Fn() -> Vec<i32> + Send>;
+
+/// The best that this host offers for a job in this group, if it has one.
+pub fn choose(root: &Root, group: Option<MemoryGroup>, pids: Pids) -> Box<dyn Thresholds> {
+    match group {
+        Some(group) => Box::new(GroupMemory::new(root.clone(), group)),
+        None => Box::new(ProcessMemory::new(pids)),
+    }
+}
+
+/// Free swap in bytes, from `/proc/meminfo`.
+pub fn free_swap(root: &Root) -> u64 {
+    meminfo(&root.read("/proc/meminfo").unwrap_or_default(), "SwapFree").unwrap_or(0)
+}
+
+/// A value of `/proc/meminfo`, in bytes.
+pub(crate) fn meminfo(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Memory of a job's processes, one by one, where there is no memory controller.
+//!
+//! process_madvise(MADV_PAGEOUT), Linux 5.10, reclaims ranges of another process at once. The ranges are its private
+//! writable mappings, from `/proc/PID/maps`; where the last call stopped the next one goes on, so that in turn all pages are
+//! asked for, in use or not. Shared pages count for every process that has them.
+//!
+//! Needs CAP_SYS_NICE, and the right to trace the process.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use lull_core::RoomSetting;
+
+use super::{JobMemory, Pids, Thresholds};
+use crate::gate::evict::page_bytes;
+
+/// Bytes of one range at most: a call does not return before all of it is written.
+const RANGE: u64 = 4 << 20;
+
+/// See the module.
+pub struct ProcessMemory {
+    pids: Pids,
+    /// Where to go on: process and address.
+    cursor: (i32, u64),
+}
+
+impl std::fmt::Debug for ProcessMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProcessMemory").field("cursor", &self.cursor).finish_non_exhaustive()
+    }
+}
+
+impl ProcessMemory {
+    /// Of these processes.
+    pub fn new(pids: Pids) -> Self {
+        Self { pids, cursor: (0, 0) }
+    }
+}
+
+impl Thresholds for ProcessMemory {
+    fn means(&self) -> &'static str {
+        "process_madvise"
+    }
+
+    fn job(&mut self) -> Option<JobMemory> {
+        let mut job = JobMemory::default();
+        for pid in (self.pids)() {
+            let Some(status) = std::fs::read_to_string(format!("/proc/{pid}/status")).ok() else { continue };
+            job.resident += field(&status, "VmRSS:");
+            job.paged_out += field(&status, "VmSwap:");
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            job.stalls += stat
+                .rsplit_once(')')
+                .and_then(|(_, rest)| rest.split_whitespace().nth(9)?.parse::<u64>().ok())
+                .unwrap_or(0);
+        }
+        Some(job)
+    }
+
+    fn page_out(&mut self, bytes: u64) -> io::Result<()> {
+        let mut pids = (self.pids)();
+        pids.sort_unstable();
+        let place = pids.partition_point(|pid| *pid < self.cursor.0);
+        pids.rotate_left(place);
+        let (mut left, mut outcome) = (bytes, Err(io::ErrorKind::NotFound.into()));
+        for pid in pids {
+            let from = if pid == self.cursor.0 { self.cursor.1 } else { 0 };
+            match page_out_of(pid, from, left) {
+                Ok(PagedOut { bytes, next }) => {
+                    left = left.saturating_sub(bytes);
+                    outcome = Ok(());
+                    self.cursor = (pid, next);
+                }
+                // It may have ended; the error counts if no other process gives anything.
+                Err(error) if outcome.is_err() => outcome = Err(error),
+                Err(_) => {}
+            }
+            if left == 0 {
+                break;
+            }
+            self.cursor = (pid + 1, 0);
+        }
+        outcome
+    }
+
+    fn has_ceiling(&self) -> bool {
+        false
+    }
+
+    fn set_ceiling(&mut self, _: Option<u64>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_thresholds(&mut self, _: RoomSetting) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn field(status: &str, name: &str) -> u64 {
+    let value = status.lines().find_map(|line| line.strip_prefix(name));
+    value.and_then(|value| value.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+/// Resident bytes of a process.
+fn resident(pid: i32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
+    text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * page_bytes()
+}
+
+struct PagedOut {
+    bytes: u64,
+    next: u64,
+}
+
+/// Private writable ranges of `maps`, in pieces, from address `from` on.
+fn ranges(maps: &str, from: u64) -> Vec<(u64, u64)> {
+    let mut all = Vec::new();
+    for line in maps.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(span), Some(rights)) = (words.next(), words.next()) else { continue };
+        let is_special = line.ends_with(']') && !line.ends_with("[heap]") && !line.contains("[anon:");
+        if !rights.starts_with("rw") || !rights.ends_with('p') || is_special {
+            continue;
+        }
+        let Some((start, end)) = span.split_once('-') else { continue };
+        let (Ok(start), Ok(end)) = (u64::from_str_radix(start, 16), u64::from_str_radix(end, 16)) else {
+            continue;
+        };
+        let mut at = start.max(from);
+        while at < end {
+            let length = RANGE.min(end - at);
+            all.push((at, length));
+            at += length;
+        }
+    }
+    all
+}
+
+fn page_out_of(pid: i32, from: u64, wanted: u64) -> io::Result<PagedOut> {
+    // SAFETY: two integers.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: made for us just now.
+    let process = unsafe { OwnedFd::from_raw_fd(fd) };
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    let before = resident(pid);
+    let (mut bytes, mut next) = (0, 0);
+    for (start, length) in ranges(&maps, from) {
+        let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
+        let vector = libc::iovec {
+            iov_base: std::ptr::with_exposed_provenance_mut(usize::try_from(start).map_err(invalid)?),
+            iov_len: usize::try_from(length).map_err(invalid)?,
+        };
+        // SAFETY: one record that lives across the call; the addresses are another process's and are only named.
+        let outcome = unsafe {
+            libc::syscall(
+                libc::SYS_process_madvise,
+                process.as_raw_fd(),
+                &raw const vector,
+                1,
+                libc::MADV_PAGEOUT,
+                0,
+            )
+        };
+        if outcome < 0 {
+            let error = io::Error::last_os_error();
+            // The mapping may have gone meanwhile.
+            if error.raw_os_error() != Some(libc::ENOMEM) {
+                return Err(error);
+            }
+        }
+        next = start + length;
+        bytes = before.saturating_sub(resident(pid));
+        if bytes >= wanted {
+            break;
+        }
+    }
+    Ok(PagedOut { bytes, next })
+}
+
+#[cfg(test)]
+mod tests;

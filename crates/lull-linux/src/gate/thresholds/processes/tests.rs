@@ -1,0 +1,12 @@
+use super::ranges;
+
+#[test]
+fn private_writable_mappings_are_taken_in_pieces() {
+    let maps = "00400000-00500000 r-xp 00000000 fe:00 1 /bin/x\n\
+                01000000-01a00000 rw-p 00000000 00:00 0 [heap]\n\
+                02000000-02001000 rw-s 00000000 00:05 7 /dev/zero\n\
+                7ff000000000-7ff000001000 rw-p 00000000 00:00 0 [stack]\n";
+    let pieces = ranges(maps, 0);
+    assert_eq!(pieces, [(0x100_0000, 4 << 20), (0x140_0000, 4 << 20), (0x180_0000, 2 << 20)]);
+    assert_eq!(ranges(maps, 0x180_0000), [(0x180_0000, 2 << 20)]);
+}

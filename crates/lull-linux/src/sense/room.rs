@@ -1,0 +1,75 @@
+//! How much memory is free for the foreground, and whether it has to wait for pages.
+//!
+//! Job and foreground may be limited together, by a control group above both; else the machine is what limits them. The
+//! scope with the least free memory counts:
+//!
+//! | scope | all | free | waits |
+//! |---|---|---|---|
+//! | the machine | `MemTotal` | `MemAvailable` | refaults and major faults of `/proc/vmstat` |
+//! | a group with a limit | the limit | limit less usage, and half of the page cache that is out of use | its own of `memory.stat` |
+//!
+//! Waits are those of all tasks in the scope; the job's own are subtracted by whoever knows them. Free memory of a group
+//! can't be more than the machine's. Units: bytes; waits are pages, cumulative.
+
+use crate::cgroup::memory::MemoryGroup;
+use crate::gate::thresholds::meminfo;
+use crate::root::Root;
+
+/// One scope at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// All the memory in it.
+    pub total_bytes: u64,
+    /// Of that, what can be had without taking pages that are in use.
+    pub free_bytes: u64,
+    /// Pages that its tasks waited for.
+    pub stalls: u64,
+}
+
+/// Looks at the scopes that a job is in.
+#[derive(Debug)]
+pub struct RoomSensor {
+    root: Root,
+    limits: Vec<MemoryGroup>,
+}
+
+impl RoomSensor {
+    /// For jobs below these limited groups, beside the machine.
+    pub fn new(root: Root, limits: Vec<MemoryGroup>) -> Self {
+        Self { root, limits }
+    }
+
+    /// The scope with the least free memory; `None` if nothing can be read.
+    pub fn look(&self) -> Option<Scope> {
+        let groups = self.limits.iter().filter_map(of_group);
+        self.machine().into_iter().chain(groups).min_by_key(|scope| scope.free_bytes)
+    }
+
+    fn machine(&self) -> Option<Scope> {
+        let info = self.root.read("/proc/meminfo")?;
+        let vmstat = self.root.read("/proc/vmstat").unwrap_or_default();
+        let waits = ["workingset_refault_anon ", "workingset_refault_file ", "pgmajfault "];
+        let stalls = vmstat
+            .lines()
+            .filter_map(|line| waits.iter().find_map(|name| line.strip_prefix(name)))
+            .filter_map(|value| value.trim().parse::<u64>().ok())
+            .sum();
+        Some(Scope {
+            total_bytes: meminfo(&info, "MemTotal")?,
+            free_bytes: meminfo(&info, "MemAvailable")?,
+            stalls,
+        })
+    }
+}
+
+fn of_group(group: &MemoryGroup) -> Option<Scope> {
+    let (limit, usage, stat) = (group.limit()?, group.usage()?, group.stat()?);
+    Some(Scope {
+        total_bytes: limit,
+        free_bytes: limit.saturating_sub(usage) + stat.inactive_file / 2,
+        stalls: stat.refaults + stat.major_faults,
+    })
+}
+
+#[cfg(test)]
+mod tests;

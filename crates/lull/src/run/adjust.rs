@@ -1,0 +1,124 @@
+//! Changing a run while it runs: the supervisor's end of `lull set`.
+//!
+//! ```text
+//!   lull set PID --mem-high 200M ──one line──▶ socket "lull-PID" ──▶ thresholds of the room's keeper
+//!                                ◀─one line───  what is in force now, or what is wrong
+//! ```
+//!
+//! The socket has an abstract name (unix(7)): it is no file, so it is gone with its owner, also after kill -9. Such a name
+//! knows no file rights. So the supervisor asks the kernel who is at the other end, and obeys its own user and root; and
+//! `lull set` talks to nobody else either, since anybody may take a name. The names are those of a network namespace.
+//!
+//! PID is the number of `lull run`, as the shell's `$!` gives it.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::time::Duration;
+
+use lull_bench::units::Bytes;
+use lull_core::RoomSetting;
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use serde::{Deserialize, Serialize};
+
+use super::settings::thresholds;
+
+/// How long either end waits for the other's line.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest line.
+pub(crate) const LINE_BYTES: u64 = 4096;
+
+/// What is to be changed; what is left out stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Request {
+    pub(crate) mem_low_bytes: Option<u64>,
+    pub(crate) mem_high_bytes: Option<u64>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    /// It is done; this is in force.
+    Done(RoomSetting),
+    /// It is not; why.
+    Refused(String),
+}
+
+impl Request {
+    /// What is in force after it, if that makes sense.
+    fn over(self, now: RoomSetting) -> anyhow::Result<RoomSetting> {
+        let low = self.mem_low_bytes.unwrap_or(now.low_bytes);
+        let high = self.mem_high_bytes.unwrap_or(now.high_bytes);
+        thresholds(Some(Bytes(low)), Some(Bytes(high)))
+    }
+}
+
+/// The name of a run's socket.
+pub(crate) fn address(pid: u32) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("lull-{pid}"))
+}
+
+/// Whether this user, or root, is at the other end.
+pub(crate) fn is_trusted(stream: &UnixStream) -> bool {
+    let own = nix::unistd::geteuid();
+    getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own.as_raw())
+}
+
+/// One line from the other end.
+pub(crate) fn read_line(stream: &UnixStream) -> io::Result<String> {
+    let mut line = String::new();
+    BufReader::new(stream.take(LINE_BYTES)).read_line(&mut line)?;
+    Ok(line)
+}
+
+/// Serves a run's socket from a thread of its own, until the process ends. `set` is given what is in force from then on;
+/// `None`: there is nothing to set.
+///
+/// # Errors
+/// When the name is taken.
+pub(crate) fn serve(
+    pid: u32,
+    mut now: RoomSetting,
+    set: Option<Box<dyn Fn(RoomSetting) + Send>>,
+) -> io::Result<()> {
+    let listener = UnixListener::bind_addr(&address(pid)?)?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let answer = match (is_trusted(&stream), &set) {
+                (false, _) => Answer::Refused("it belongs to another user".to_owned()),
+                (_, None) => Answer::Refused(
+                    "its memory is not managed; it was started without memory among --resources".to_owned(),
+                ),
+                (true, Some(set)) => answer(&stream, &mut now, set),
+            };
+            // Whoever asked may have gone.
+            let _ = reply(&stream, &answer);
+        }
+    });
+    Ok(())
+}
+
+fn answer(stream: &UnixStream, now: &mut RoomSetting, set: &dyn Fn(RoomSetting)) -> Answer {
+    let asked = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| read_line(stream));
+    let request =
+        asked.map_err(anyhow::Error::from).and_then(|line| Ok(serde_json::from_str::<Request>(&line)?));
+    match request.and_then(|request| request.over(*now)) {
+        Ok(setting) => {
+            *now = setting;
+            set(setting);
+            Answer::Done(setting)
+        }
+        Err(error) => Answer::Refused(error.to_string()),
+    }
+}
+
+fn reply(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+#[cfg(test)]
+mod tests;

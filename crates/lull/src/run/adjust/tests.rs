@@ -1,0 +1,47 @@
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::channel;
+
+use lull_core::RoomSetting;
+
+use super::{Answer, Request, address, is_trusted, read_line, serve};
+
+fn ask(pid: u32, line: &str) -> Answer {
+    let mut stream = UnixStream::connect_addr(&address(pid).unwrap()).unwrap();
+    assert!(is_trusted(&stream));
+    stream.write_all(line.as_bytes()).unwrap();
+    serde_json::from_str(&read_line(&stream).unwrap()).unwrap()
+}
+
+#[test]
+fn what_is_left_out_stays_and_nonsense_is_refused() {
+    let now = RoomSetting { low_bytes: 10, high_bytes: 20 };
+    let over = |mem_low_bytes, mem_high_bytes| Request { mem_low_bytes, mem_high_bytes }.over(now);
+    assert_eq!(over(None, Some(30)).unwrap(), RoomSetting { low_bytes: 10, high_bytes: 30 });
+    assert_eq!(over(Some(0), None).unwrap(), RoomSetting { low_bytes: 0, high_bytes: 20 });
+    assert!(over(Some(21), None).unwrap_err().to_string().contains("above"));
+}
+
+#[test]
+fn a_run_is_set_through_its_socket() {
+    // No process has this number.
+    let pid = (1 << 30) | std::process::id();
+    let (told, hears) = channel();
+    let set = Box::new(move |setting: RoomSetting| told.send(setting).unwrap());
+    serve(pid, RoomSetting::default(), Some(set)).unwrap();
+    let wanted = RoomSetting { low_bytes: 0, high_bytes: 5 };
+    assert_eq!(ask(pid, "{\"mem_high_bytes\":5}\n"), Answer::Done(wanted));
+    assert_eq!(hears.recv().unwrap(), wanted);
+    assert!(matches!(ask(pid, "{\"mem_low_bytes\":9}\n"), Answer::Refused(why) if why.contains("above")));
+    assert!(matches!(ask(pid, "{\"nonsense\":9}\n"), Answer::Refused(why) if why.contains("nonsense")));
+    assert!(serve(pid, RoomSetting::default(), None).is_err(), "the name is taken");
+}
+
+#[test]
+fn a_run_without_memory_says_so() {
+    let pid = (1 << 29) | std::process::id();
+    serve(pid, RoomSetting::default(), None).unwrap();
+    assert!(matches!(ask(pid, "{}\n"), Answer::Refused(why) if why.contains("--resources")));
+}

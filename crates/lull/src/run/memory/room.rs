@@ -1,0 +1,139 @@
+//! The thread that lets the foreground have its memory.
+//!
+//! ```text
+//!   free memory, waits ──▶ Room ──ceiling──────▶ the job's group (reclaims at once)
+//!   what the job has   ──▶      └─page out─────▶ its processes, and hold the job, where no ceiling can be set
+//! ```
+//!
+//! It looks as often as the free memory makes it necessary: four times a second on a machine with gigabytes free, every few
+//! milliseconds when it gets scarce. A look reads a few small files (tens of microseconds). Taking pages may last; nothing
+//! else waits for this thread.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lull_core::{Hold, HoldAction, HoldSetting, Nanos, Room, RoomAction, RoomSetting, RoomView, State};
+use lull_linux::clock;
+use lull_linux::gate::thresholds::{JobMemory, Thresholds};
+use lull_linux::sense::room::RoomSensor;
+
+use super::link::{Cause, Link};
+
+/// The job runs at least this long between two holds for the sake of memory.
+const FLOOR: Nanos = Nanos::from_millis(20);
+
+/// Pages that lull itself waited for: each counts as a fault and as a refault.
+fn own_waits() -> u64 {
+    let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF).ok();
+    2 * usage.and_then(|usage| u64::try_from(usage.major_page_faults()).ok()).unwrap_or(0)
+}
+
+/// What is told about the job's memory as a whole, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RoomShown {
+    /// What the job may have; `None`: anything.
+    pub(crate) ceiling_bytes: Option<u64>,
+    /// Taken from the job for the foreground.
+    pub(crate) given_bytes: u64,
+}
+
+/// The thread's state.
+pub(super) struct RoomKeeper {
+    sensor: RoomSensor,
+    job: Box<dyn Thresholds>,
+    room: Room,
+    hold: Option<Hold>,
+    longest_hold: Nanos,
+    link: Arc<Link>,
+    shown: Arc<Mutex<RoomShown>>,
+}
+
+impl RoomKeeper {
+    /// A keeper of the job's room; `longest_hold` `None`: the job is never held for it.
+    pub(super) fn new(
+        setting: RoomSetting,
+        longest_hold: Option<Nanos>,
+        sensor: RoomSensor,
+        job: Box<dyn Thresholds>,
+        link: Arc<Link>,
+        shown: Arc<Mutex<RoomShown>>,
+    ) -> Self {
+        let setting_of = |longest| HoldSetting { longest, floor: FLOOR, ..HoldSetting::default() };
+        Self {
+            sensor,
+            job,
+            room: Room::new(setting),
+            hold: longest_hold.map(|longest| Hold::new(setting_of(longest))),
+            longest_hold: longest_hold.unwrap_or_default(),
+            link,
+            shown,
+        }
+    }
+
+    /// Until the sender of new thresholds is gone.
+    pub(super) fn run(mut self, thresholds: &Receiver<RoomSetting>) {
+        // What the kernel refuses is done by paging out.
+        let _ = self.job.set_thresholds(self.room.setting());
+        loop {
+            let next_look = self.look(clock::now());
+            match thresholds.recv_timeout(Duration::from_nanos(next_look.0)) {
+                Ok(setting) => {
+                    self.room.set(setting);
+                    let _ = self.job.set_thresholds(setting);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.job.release();
+    }
+
+    /// Looks, and does what has to be done; how long until the next look.
+    fn look(&mut self, now: Nanos) -> Nanos {
+        let (Some(scope), Some(job)) = (self.sensor.look(), self.job.job()) else {
+            return Nanos::from_secs(1);
+        };
+        let JobMemory { resident, stalls, .. } = job;
+        let view = RoomView {
+            total_bytes: scope.total_bytes,
+            free_bytes: scope.free_bytes,
+            job_bytes: resident,
+            stalls: scope.stalls.saturating_sub(stalls).saturating_sub(own_waits()),
+        };
+        let action = self.room.step(now, &view);
+        let is_bounded = self.take(&action);
+        if let Some(hold) = &mut self.hold {
+            // Held only while it would take back at once what it gives; each look finds it at that again.
+            let state = if action.is_short && !is_bounded { State::Foreground } else { State::Idle };
+            match hold.step(now, now.0, state, true) {
+                Some(HoldAction::Freeze) => self.link.hold(Cause::Room, now.plus(self.longest_hold)),
+                Some(HoldAction::Thaw) => self.link.hold(Cause::Room, Nanos::ZERO),
+                None => {}
+            }
+        }
+        if action.page_out_bytes > 0 {
+            let left = self.job.job().map_or(resident, |job| job.resident);
+            self.tell(|shown| shown.given_bytes += resident.saturating_sub(left));
+        }
+        let has_ceiling = self.job.has_ceiling();
+        self.tell(|shown| shown.ceiling_bytes = action.ceiling_bytes.filter(|_| has_ceiling));
+        action.next_look
+    }
+
+    /// Takes what the job has to give; whether it can't take it back.
+    fn take(&mut self, action: &RoomAction) -> bool {
+        let is_bounded = self.job.has_ceiling() && self.job.set_ceiling(action.ceiling_bytes).is_ok();
+        if !is_bounded && action.page_out_bytes > 0 {
+            // A ceiling that was set while there was swap would kill now.
+            let _ = self.job.set_ceiling(None);
+            // What does not go now may go at the next look.
+            let _ = self.job.page_out(action.page_out_bytes);
+        }
+        is_bounded
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut RoomShown)) {
+        change(&mut self.shown.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,52 @@
+//! `lull set`: changing a run while it runs.
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+
+use anyhow::{Context, bail};
+use lull_bench::units::Bytes;
+
+use crate::run::adjust::{Answer, PATIENCE, Request, address, is_trusted, read_line};
+
+/// Arguments of `lull set`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SetArgs {
+    /// The number of the `lull run` process, as the shell's $! gives it.
+    #[arg(value_name = "PID")]
+    pid: u32,
+    /// Memory that the job keeps, whatever the foreground needs.
+    #[arg(long, value_name = "SIZE", required_unless_present = "mem_high")]
+    mem_low: Option<Bytes>,
+    /// Above this the job's pages go first when the foreground needs memory.
+    #[arg(long, value_name = "SIZE")]
+    mem_high: Option<Bytes>,
+}
+
+/// Asks the run, and says what is in force.
+pub(crate) fn run(args: &SetArgs) -> anyhow::Result<()> {
+    let pid = args.pid;
+    let mut stream = UnixStream::connect_addr(&address(pid)?)
+        .with_context(|| format!("no lull run has the number {pid}; `pgrep -x lull` lists them"))?;
+    if !is_trusted(&stream) {
+        bail!("whoever answers for process {pid} belongs to another user");
+    }
+    let request = Request {
+        mem_low_bytes: args.mem_low.map(|bytes| bytes.0),
+        mem_high_bytes: args.mem_high.map(|bytes| bytes.0),
+    };
+    let mut line = serde_json::to_vec(&request)?;
+    line.push(b'\n');
+    stream.set_read_timeout(Some(PATIENCE))?;
+    // One that is refused is answered without being read.
+    let _ = stream.write_all(&line);
+    let said = read_line(&stream).with_context(|| format!("run {pid} does not answer"))?;
+    match serde_json::from_str(&said)
+        .with_context(|| format!("run {pid} gives an answer of another version"))?
+    {
+        Answer::Done(now) => {
+            println!("mem-low {}, mem-high {}", Bytes(now.low_bytes), Bytes(now.high_bytes));
+            Ok(())
+        }
+        Answer::Refused(why) => bail!("run {pid}: {why}"),
+    }
+}

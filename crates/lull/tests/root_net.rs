@@ -204,6 +204,49 @@ fn held_sender(bed: &Bed, sink: &UdpSocket, marker: &str) -> Child {
     child
 }
 
+/// The largest window that the job's connection to this host has announced to a sender that never stops.
+fn announced(bed: &Bed, port: u16) -> u64 {
+    let filter = format!("sport = :{port}");
+    let output = bed.right.command("ss").args(["-Htin", &filter]).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let window = shown.split_once("snd_wnd:").map(|(_, rest)| rest.split(' ').next().unwrap().trim().parse());
+    window.map_or(0, Result::unwrap)
+}
+
+/// Sends to the first who connects until that one is gone.
+fn sender(bed: &Bed) -> u16 {
+    use std::io::Write;
+    let any = SocketAddr::new(bed.right.v4(), 0);
+    let listener = bed.right.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        while stream.write_all(&[7; 1 << 14]).is_ok() {}
+    });
+    port
+}
+
+#[test]
+fn root_what_the_job_receives_is_slowed_and_flows_again_after_a_kill() {
+    // Two packets, rounded up as windows are.
+    const HELD: u64 = 4_096;
+    let Some(bed) = bed() else { return };
+    let port = sender(&bed);
+    let script = format!("exec 3<> /dev/tcp/{}/{port}; exec cat <&3 > /dev/null", bed.right.v4());
+    let marker = new_marker();
+    let child = spawn_marked(&mut on_left(&bed, &ENDLESS, &script), &marker);
+    let front = child.id();
+    wait_until("the window to be small", || {
+        disturb(&bed);
+        (1..=HELD).contains(&announced(&bed, port))
+    });
+    assert!(send(helper(front, "lull-supervisor").unwrap(), libc::SIGKILL));
+    wait_until("the window to be wide again", || announced(&bed, port) > HELD);
+    assert!(send(front, libc::SIGTERM));
+    finish(child);
+    assert_nothing_left(front, &marker);
+}
+
 #[test]
 fn root_datagrams_that_wait_hold_their_sender_and_not_the_job() {
     let Some(bed) = bed() else { return };

@@ -93,7 +93,7 @@ fn sends_all(test: &str) {
         let (to, received) = receiver(&bed, address);
         let interface = start(&bed, test, to, &[]).finish();
         assert_eq!(received.join().unwrap(), BYTES, "{address}");
-        assert!(interface["background_bytes"].as_u64().unwrap() as usize >= BYTES, "{interface}");
+        assert!(interface["background_bytes"].as_u64().unwrap() >= BYTES as u64, "{interface}");
     }
 }
 

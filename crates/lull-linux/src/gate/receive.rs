@@ -13,6 +13,8 @@ use crate::gate::cached::borrow_descriptor;
 
 /// More than any window.
 static WIDE_BYTES: libc::c_int = 1 << 30;
+/// The length of that value in bytes.
+const WIDE_LEN: libc::socklen_t = 4;
 
 /// Opens the receive windows of all connections of these processes. What is no connection is left as it is.
 pub fn open_windows(pids: impl IntoIterator<Item = i32>) {
@@ -32,7 +34,7 @@ pub fn open_windows(pids: impl IntoIterator<Item = i32>) {
                     libc::IPPROTO_TCP,
                     libc::TCP_WINDOW_CLAMP,
                     (&raw const WIDE_BYTES).cast(),
-                    size_of_val(&WIDE_BYTES) as libc::socklen_t,
+                    WIDE_LEN,
                 )
             };
         }

@@ -44,6 +44,8 @@ const OPEN_BURST_BYTES: u32 = 1 << 20;
 const CLOSED_BYTES_PER_S: u32 = 100_000;
 /// What a closed bucket lets through at once, from its closing on.
 pub const CLOSED_BURST_BYTES: u32 = 32 << 10;
+/// What a packet counts in a bucket beside its length, so that tiny ones are few too.
+pub const OVERHEAD_BYTES: u16 = 512;
 /// Room for a link header in a burst.
 const HEADER_BYTES: u32 = 64;
 /// An Ethernet header, and where its source and type are.
@@ -54,6 +56,8 @@ const KICK_TYPE: [u8; 2] = [0x88, 0xb5];
 const KICK_BYTES: usize = 60;
 /// What the room may have in the interface's queue, about seven packets; the kernel doubles it for its own bookkeeping.
 const SEND_BUFFER_BYTES: usize = 8 << 10;
+/// As the address has it.
+const AF_PACKET: libc::sa_family_t = 17;
 /// TC_PRIO_BULK: the kernel's own queues send it last.
 const PRIORITY: libc::c_int = 2;
 
@@ -198,7 +202,7 @@ impl Room {
     fn send(&self, index: u32, kind: [u8; 2], packet: &[u8]) -> io::Result<()> {
         // SAFETY: all zero is a valid address.
         let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        to.sll_family = libc::AF_PACKET.cast_unsigned() as u16;
+        to.sll_family = AF_PACKET;
         to.sll_ifindex = index.cast_signed();
         to.sll_protocol = u16::from_ne_bytes(kind);
         let len = libc::socklen_t::try_from(size_of_val(&to)).unwrap_or(0);

@@ -8,8 +8,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 
+use super::OVERHEAD_BYTES;
+
 /// Attributes that the libc crate does not name.
 const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
+/// As an attribute's number.
+const AF_INET6: u16 = 10;
 const ADDR_GEN_NONE: u8 = 1;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
@@ -17,8 +21,6 @@ const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_BURST: u16 = 6;
 const TC_H_ROOT: u32 = 0xffff_ffff;
 const LINKLAYER_ETHERNET: u8 = 1;
-/// What a packet counts in a bucket beside its length, so that tiny ones are few too.
-const OVERHEAD_BYTES: u16 = 512;
 /// Where messages and attributes begin: at multiples of this.
 const ALIGN: usize = 4;
 const HEADER_BYTES: usize = 16;
@@ -58,7 +60,7 @@ impl Netlink {
             message.attribute(libc::IFLA_TXQLEN, &queue_packets.to_ne_bytes());
             if with_v6 {
                 message.nested(libc::IFLA_AF_SPEC, |message| {
-                    message.nested(libc::AF_INET6.cast_unsigned() as u16, |message| {
+                    message.nested(AF_INET6, |message| {
                         message.attribute(IFLA_INET6_ADDR_GEN_MODE, &[ADDR_GEN_NONE]);
                     });
                 });
@@ -114,10 +116,10 @@ struct Message(Vec<u8>);
 
 impl Message {
     fn new(kind: u16, flags: libc::c_int) -> Self {
-        let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags).cast_unsigned();
+        let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags).unwrap_or_default();
         let mut message = Self(Vec::with_capacity(256));
         // The length is set at the end; one request at a time needs no number.
-        message.word(0).bytes(&kind.to_ne_bytes()).bytes(&(flags as u16).to_ne_bytes()).word(0).word(0);
+        message.word(0).bytes(&kind.to_ne_bytes()).bytes(&flags.to_ne_bytes()).word(0).word(0);
         message
     }
 

@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use lull_bpf::Interface;
 use lull_core::{Nanos, Parlour, ParlourSetting, StartRule, State, Variant, derive_state};
 use lull_linux::clock;
-use lull_linux::gate::room::{CLOSED_BURST_BYTES, Room};
+use lull_linux::gate::room::{CLOSED_BURST_BYTES, OVERHEAD_BYTES, Room};
 
 /// How often the end of F is looked for while datagrams wait: it has no time of its own.
 const LOOK_EVERY: Nanos = Nanos::from_micros(50);
@@ -73,7 +73,8 @@ impl RoomThread {
 
     /// Whether datagrams wait in a room, so that the job need not be frozen.
     pub(super) fn is_ready(&self) -> bool {
-        matches!(self.outcome.get(), Some(Ok(())))
+        let lives = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        lives && matches!(self.outcome.get(), Some(Ok(())))
     }
 
     /// Why there is no room.
@@ -97,7 +98,7 @@ struct Keeper {
     parlour: Parlour,
     waiting: VecDeque<Vec<u8>>,
     spare: Vec<Vec<u8>>,
-    /// Since the bucket was closed: then it had its whole burst.
+    /// As the bucket counts, since it was closed: then it had its whole burst.
     taken_bytes: usize,
 }
 
@@ -125,7 +126,7 @@ impl Keeper {
             if !state.admits_background() && (self.senders_wait() || !self.waiting.is_empty()) {
                 let look = if state == State::Foreground { Some(now.plus(LOOK_EVERY)) } else { ends };
                 let until = step.due.into_iter().chain(look).min();
-                sleep(self.room.device(), until.unwrap_or(now.plus(IDLE_LOOK)));
+                sleep(self.room.device(), until.unwrap_or_else(|| now.plus(IDLE_LOOK)));
             } else if self.waiting.is_empty() && !self.rest() {
                 break;
             }
@@ -172,7 +173,7 @@ impl Keeper {
             let mut packet = self.spare.pop().unwrap_or_default();
             match self.room.take(&mut packet) {
                 Ok(Some(len)) => {
-                    self.taken_bytes += len;
+                    self.taken_bytes += len + usize::from(OVERHEAD_BYTES);
                     self.waiting.push_back(packet);
                 }
                 Ok(None) => {

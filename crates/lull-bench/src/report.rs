@@ -1,7 +1,7 @@
 //! Reports of a study: text on the terminal, markdown, JSON, and pictures.
 //!
 //! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one `CASE.svg`
-//! per case with a foreground, and `slow.svg` over the intensities of the slow disk. `lull bench report DIR` makes them
+//! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). `lull bench report DIR` makes them
 //! again. What the columns mean: [`table`].
 
 use std::io::Write;
@@ -50,9 +50,11 @@ pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
         picture::case(&path, case)?;
         pictures.push(path);
     }
-    let slow_path = directory.join("slow.svg");
-    if picture::slow(&slow_path, &study)? {
-        pictures.push(slow_path);
+    for family in picture::FAMILIES {
+        let path = directory.join(format!("{}.svg", family.0));
+        if picture::family(&path, &study, family)? {
+            pictures.push(path);
+        }
     }
     let text = table::render(&study, table::Form::Text);
     for (name, content) in [

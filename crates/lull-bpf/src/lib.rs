@@ -15,6 +15,8 @@
 //! | `bpf/lull_net.h` | the records of interfaces, whose a socket is |
 //! | `bpf/lull_mark.h` | marking the job's sockets |
 //! | `bpf/lull_idle.h` | the congestion control of background TCP |
+//! | `bpf/lull_receive.h` | slowing what the job receives |
+//! | `bpf/lull_room.h` | letting datagrams wait |
 //! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c`, `bpf/net.bpf.c` | the programs |
 //! | [`record`] | the records in Rust |
 //! | [`load`] | loading programs, waking |

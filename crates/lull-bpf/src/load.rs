@@ -4,11 +4,13 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::path::PathBuf;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
+use libbpf_rs::libbpf_sys;
 use libbpf_rs::{
-    Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramType, RingBuffer,
-    RingBufferBuilder,
+    AsRawLibbpf, Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramType,
+    RingBuffer, RingBufferBuilder,
 };
 use memmap2::{MmapOptions, MmapRaw};
 
@@ -25,6 +27,8 @@ const PROTECT_AT: usize = 0;
 const TASK_GROUPS_AT: usize = 4;
 /// Programs of this type are run once by the loader, not attached.
 const SETUP: ProgramType = ProgramType::Syscall;
+/// Programs of this type belong to one network interface.
+const OF_AN_INTERFACE: ProgramType = ProgramType::SchedCls;
 /// Programs of these types belong to a control group.
 const OF_A_GROUP: [ProgramType; 3] =
     [ProgramType::CgroupSockAddr, ProgramType::SockOps, ProgramType::CgroupSockopt];
@@ -174,7 +178,7 @@ impl Loaded {
                     let source = std::io::Error::from(std::io::ErrorKind::Unsupported).into();
                     return Err(step("set up a timer")(source));
                 }
-            } else if program.prog_type() != ProgramType::StructOps
+            } else if ![ProgramType::StructOps, OF_AN_INTERFACE].contains(&program.prog_type())
                 && !OF_A_GROUP.contains(&program.prog_type())
             {
                 self.links.push(program.attach().map_err(step("attach the programs"))?);
@@ -194,6 +198,28 @@ impl Loaded {
             })?;
             self.links.push(link);
         }
+        Ok(())
+    }
+
+    /// Attaches a program to what leaves through an interface.
+    pub(crate) fn attach_egress(&mut self, name: &str, index: u32) -> Result<(), SensorError> {
+        let observers = self.observers;
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| not_found(observers))?;
+        // SAFETY: the program is loaded and lives as long as the object; null options are the defaults.
+        let link = unsafe {
+            libbpf_sys::bpf_program__attach_tcx(
+                program.as_libbpf_object().as_ptr(),
+                index.cast_signed(),
+                std::ptr::null(),
+            )
+        };
+        let Some(link) = NonNull::new(link) else {
+            let source = std::io::Error::last_os_error().into();
+            return Err(SensorError::Bpf { observers, step: "attach to an interface", source });
+        };
+        // SAFETY: a link of libbpf's that nobody else has.
+        self.links.push(unsafe { Link::from_ptr(link) });
         Ok(())
     }
 

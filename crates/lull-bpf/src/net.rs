@@ -92,6 +92,10 @@ pub struct NetSensor {
     congestion: Congestion,
 }
 
+/// The program that sends datagrams into waiting rooms, and its map.
+const ROOM: &str = "lull_room";
+const ROOMS: &str = "rooms";
+
 impl std::fmt::Debug for NetSensor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NetSensor").field("congestion", &self.congestion).finish_non_exhaustive()
@@ -149,6 +153,17 @@ impl NetSensor {
         self.programs.put("watch an interface", "slots", &key.to_ne_bytes(), &slot.to_ne_bytes())?;
         self.watched += 1;
         Ok(Interface { records: Arc::clone(&self.records), slot: slot as usize })
+    }
+
+    /// Lets the job's datagrams through the interface with this index, in the calling thread's network namespace, wait in a room
+    /// while it is the foreground's. [`Interface::set_room`] then names the room.
+    ///
+    /// # Errors
+    /// Before Linux 6.6.
+    pub fn hold_datagrams(&mut self, interface: &Interface, index: u32) -> Result<(), SensorError> {
+        let slot = u32::try_from(interface.slot).unwrap_or(u32::MAX);
+        self.programs.put("name an interface", ROOMS, &index.to_ne_bytes(), &slot.to_ne_bytes())?;
+        self.programs.attach_egress(ROOM, index)
     }
 
     /// A descriptor that polls readable when an awaited event has happened.
@@ -238,6 +253,8 @@ pub struct InterfaceReport {
     pub counters: [[u64; 4]; 4],
     /// Background packets, other than TCP's, that arrived in F or P.
     pub leaks: u64,
+    /// Packets of the job that were sent to wait.
+    pub parked: u64,
     /// Packets of neither class.
     pub neutral: u64,
     /// Packets and bytes of the foreground.
@@ -278,9 +295,37 @@ impl Interface {
         self.raw().device.flags.store(flags, Ordering::Relaxed);
     }
 
+    /// The interval that the kernel side was told.
+    pub fn interval(&self) -> Interval {
+        match self.raw().device.interval_ns.load(Ordering::Relaxed) {
+            INFINITE_NS => Interval::Infinite,
+            length => Interval::Finite(Nanos(length)),
+        }
+    }
+
     /// Lets the congestion control hold background in F and P up to `until`. To be said ever anew.
     pub fn hold_until(&self, until: Nanos) {
         self.raw().held_until_ns.store(until.0, Ordering::Relaxed);
+    }
+
+    /// Names the device of the waiting room for the job's datagrams; 0 for none.
+    pub fn set_room(&self, index: u32) {
+        self.raw().room.store(index.into(), Ordering::Relaxed);
+    }
+
+    /// Says that the room is empty: what comes need not wait behind it.
+    pub fn clear_room(&self) {
+        self.raw().room_busy.store(0, Ordering::SeqCst);
+    }
+
+    /// Packets that were sent to wait, so far.
+    pub fn parked(&self) -> u64 {
+        self.raw().parked.load(Ordering::Relaxed)
+    }
+
+    /// Bounds the background bytes in the interface's queue; 0 for no bound.
+    pub fn set_depth(&self, bytes: u64) {
+        self.raw().depth_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// The largest smoothed round trip of foreground TCP that sent since this was last asked.
@@ -307,6 +352,7 @@ impl Interface {
                 std::array::from_fn(|e| raw.counters[s][e].load(Ordering::Relaxed))
             }),
             leaks: self.leaks(),
+            parked: self.parked(),
             neutral: raw.neutral.load(Ordering::Relaxed),
             foreground: total(0),
             background: total(1),

@@ -24,6 +24,7 @@
 //! | [`room`] | how much memory the job may have, and when its pages have to go |
 //! | [`budget`] | the loss that was promised, as credits in a leaky bucket |
 //! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
+//! | [`parlour`] | when datagrams that wait may leave |
 //! | [`round_trip`] | the interval of a network interface, from the foreground's round trips |
 //! | [`trial`] | measured harm: randomised short holds, a confidence interval, a verdict |
 #![forbid(unsafe_code)]
@@ -39,6 +40,7 @@ pub mod keep;
 pub mod lend;
 pub mod machine;
 pub mod pages;
+pub mod parlour;
 mod random;
 pub mod resource;
 pub mod room;
@@ -68,6 +70,7 @@ pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
 };
 pub use pages::PageSet;
+pub use parlour::{Parlour, ParlourSetting, ParlourStep};
 pub use resource::{Input, Resource, Ticket, Wake};
 pub use room::{Room, RoomAction, RoomSetting, RoomView};
 pub use round_trip::{RoundTripSetting, RoundTrips};

@@ -9,6 +9,8 @@
 //! | [`evict`] | taking pages out of the page cache |
 //! | [`writeback`] | having dirty pages written |
 //! | [`lend`] | how many and which CPUs the job may use |
+//! | [`receive`] | the receive windows of the job's connections |
+//! | [`room`] | where the job's datagrams wait |
 //! | [`thresholds`] | taking memory from the job |
 //! | [`stop`] | holding a job that has no control group, by signals |
 
@@ -17,6 +19,8 @@ pub mod cached;
 pub mod evict;
 pub mod inode;
 pub mod lend;
+pub mod receive;
+pub mod room;
 pub mod stop;
 pub mod target;
 pub mod thresholds;

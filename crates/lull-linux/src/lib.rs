@@ -7,6 +7,7 @@
 //! | [`probe`] | facts: what this kernel, this user and each disk support, found by trying |
 //! | [`marks`] | the class marks of a background job, chosen by the facts and set between fork and exec |
 //! | [`cgroup`] | the job's control groups on pure v2, hybrid and v1 hosts: freeze, idle CPU class, clean removal |
+//! | [`tun`] | network interfaces whose other end is a descriptor |
 //! | [`clock`] | the monotonic clock |
 //! | [`sense`] | observations of a disk where no BPF program may be loaded |
 //! | [`seccomp`] | trapping system calls of the job and letting them go on |
@@ -23,3 +24,4 @@ pub mod root;
 pub mod seccomp;
 pub mod sense;
 pub mod topology;
+pub mod tun;

@@ -178,10 +178,113 @@ fn root_a_job_that_sends_datagrams_is_held_and_sees_no_error() {
         output
     });
     assert_eq!(clean_text(&output), "done\n");
-    let summary = summary_at(path);
-    assert!(summary["freezes"].as_u64().unwrap() > 0, "{summary}");
-    assert!(summary["net"]["interfaces"][0]["leaks"].as_u64().unwrap() > 0, "{summary}");
+    let interface = &summary_at(path)["net"]["interfaces"][0];
+    // The first one in F or P asks for the room; until it stands the job is frozen.
+    assert!(interface["leaks"].as_u64().unwrap() > 0, "{interface}");
+    assert!(interface["no_room"].is_null(), "{interface}");
+    assert!(interface["parked"].as_u64().unwrap() > 0, "{interface}");
     assert_nothing_left(front, &marker);
+}
+
+/// Starts a job that sends 3,000 datagrams, and waits until its calls wait in the room.
+fn held_sender(bed: &Bed, sink: &UdpSocket, marker: &str) -> Child {
+    let to = format!("/dev/udp/{}/{}", bed.right.v4(), sink.local_addr().unwrap().port());
+    let script = format!(
+        "exec 3> {to}; d=$(printf %01400d 7); for i in $(seq 3000); do echo $d >&3 || echo failed; done; echo done"
+    );
+    let options = [&ENDLESS[..], &["--longest-hold", "60min"]].concat();
+    let child = spawn_marked(&mut on_left(bed, &options, &script), marker);
+    wait_until("the sender to wait in the room", || {
+        disturb(bed);
+        let output = bed.left.command("tc").args(["-s", "qdisc", "show"]).output().unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
+        let room = shown.split("qdisc ").find(|one| one.starts_with("tbf") && one.contains("dev lull"));
+        room.is_some_and(|room| room.contains("backlog ") && !room.contains("backlog 0b"))
+    });
+    child
+}
+
+/// The largest window that the job's connection to this host has announced to a sender that never stops.
+fn announced(bed: &Bed, port: u16) -> u64 {
+    let filter = format!("sport = :{port}");
+    let output = bed.right.command("ss").args(["-Htin", &filter]).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let window = shown.split_once("snd_wnd:").map(|(_, rest)| rest.split(' ').next().unwrap().trim().parse());
+    window.map_or(0, Result::unwrap)
+}
+
+/// Sends to the first who connects until that one is gone.
+fn sender(bed: &Bed) -> u16 {
+    use std::io::Write;
+    let any = SocketAddr::new(bed.right.v4(), 0);
+    let listener = bed.right.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        while stream.write_all(&[7; 1 << 14]).is_ok() {}
+    });
+    port
+}
+
+#[test]
+fn root_what_the_job_receives_is_slowed_and_flows_again_after_a_kill() {
+    // Two packets, rounded up as windows are.
+    const HELD: u64 = 4_096;
+    let Some(bed) = bed() else { return };
+    let port = sender(&bed);
+    let script = format!("exec 3<> /dev/tcp/{}/{port}; exec cat <&3 > /dev/null", bed.right.v4());
+    let marker = new_marker();
+    let child = spawn_marked(&mut on_left(&bed, &ENDLESS, &script), &marker);
+    let front = child.id();
+    wait_until("the window to be small", || {
+        disturb(&bed);
+        (1..=HELD).contains(&announced(&bed, port))
+    });
+    assert!(send(helper(front, "lull-supervisor").unwrap(), libc::SIGKILL));
+    wait_until("the window to be wide again", || announced(&bed, port) > HELD);
+    assert!(send(front, libc::SIGTERM));
+    finish(child);
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_datagrams_that_wait_hold_their_sender_and_not_the_job() {
+    let Some(bed) = bed() else { return };
+    let sink = socket(&bed.right);
+    let marker = new_marker();
+    let child = held_sender(&bed, &sink, &marker);
+    let front = child.id();
+    // The sender sleeps in its call; nobody is frozen.
+    let bash = common::job_of(front);
+    wait_until("the sender to sleep in the kernel", || {
+        let stack = std::fs::read_to_string(format!("/proc/{bash}/wchan")).unwrap();
+        stack.starts_with("sock_")
+    });
+    assert!(send(front, libc::SIGTERM));
+    finish(child);
+    assert_nothing_left(front, &marker);
+    wait_until("the room to go", || !has_room(&bed));
+}
+
+fn has_room(bed: &Bed) -> bool {
+    let output = bed.left.command("ip").args(["-o", "link"]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().contains(": lull")
+}
+
+#[test]
+fn root_datagrams_pass_again_when_the_supervisor_is_killed() {
+    let Some(bed) = bed() else { return };
+    let sink = socket(&bed.right);
+    let marker = new_marker();
+    let child = held_sender(&bed, &sink, &marker);
+    let front = child.id();
+    assert!(has_room(&bed));
+    assert!(send(helper(front, "lull-supervisor").unwrap(), libc::SIGKILL));
+    let output = finish(child);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n");
+    assert!(output.status.success());
+    assert_nothing_left(front, &marker);
+    wait_until("the room to go", || !has_room(&bed));
 }
 
 #[test]

@@ -46,8 +46,7 @@ pub fn run_net(args: &NetArgs, program: &Program) -> Result<(), Error> {
         None => program.clone(),
     };
     let mut ledger = Ledger::open(&args.out, host::look(Path::new("."), program, args.seed))?;
-    let measured =
-        args.cases.iter().try_for_each(|case| measure(&Case::of(*case, args), args, program, &mut ledger));
+    let measured = cases(args).try_for_each(|case| measure(&case, args, program, &mut ledger));
     // What was measured before an interruption is reported too.
     let reported = if args.json {
         report::write(&args.out, &mut std::io::sink())
@@ -56,6 +55,10 @@ pub fn run_net(args: &NetArgs, program: &Program) -> Result<(), Error> {
         report::write(&args.out, &mut std::io::stdout().lock())
     };
     measured.and(reported)
+}
+
+fn cases(args: &NetArgs) -> impl Iterator<Item = Case> {
+    args.cases.iter().flat_map(|group| Case::all_of(*group, args))
 }
 
 fn measure(case: &Case, args: &NetArgs, program: &Program, ledger: &mut Ledger) -> Result<(), Error> {

@@ -10,15 +10,15 @@
 //! Edge cases: a thread that is not scheduled in time delivers late, and then several packets at once.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use lull_core::Nanos;
+use lull_linux::tun::{self, Layer};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::Namespace;
@@ -30,13 +30,6 @@ const PACKET_BYTES: usize = 2048;
 /// Packets read in one go, so that neither direction starves the other.
 const READ_AT_ONCE: usize = 64;
 
-nix::ioctl_write_int!(
-    /// Makes the descriptor a TUN device.
-    tun_set_iff,
-    b'T',
-    202
-);
-
 /// The running thread; it ends, and with it the devices, when this is dropped.
 #[derive(Debug)]
 pub struct Relay {
@@ -46,22 +39,9 @@ pub struct Relay {
 }
 
 /// A TUN device of this name in `namespace`, gone when its descriptor is closed.
-fn tun(namespace: &Namespace, name: &str) -> Result<File, Error> {
-    let made = namespace.inside(|| -> io::Result<File> {
-        let file =
-            OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
-        // SAFETY: all zero is a valid request.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name.bytes()) {
-            *to = from.cast_signed();
-        }
-        let flags = libc::IFF_TUN | libc::IFF_NO_PI;
-        request.ifr_ifru.ifru_flags = i16::try_from(flags).map_err(io::Error::other)?;
-        // SAFETY: the request is as this call wants it and lives through it; the kernel writes the name back.
-        unsafe { tun_set_iff(file.as_raw_fd(), (&raw mut request).expose_provenance() as u64) }?;
-        Ok(file)
-    })?;
-    made.to("make a TUN device (/dev/net/tun)")
+fn device(namespace: &Namespace, name: &str) -> Result<File, Error> {
+    let made = namespace.inside(|| tun::open(name, Layer::Packets))?;
+    made.map(|(device, _)| device).to("make a TUN device (/dev/net/tun)")
 }
 
 impl Relay {
@@ -70,7 +50,7 @@ impl Relay {
     /// # Errors
     /// When a device cannot be made.
     pub fn start(left: &Namespace, right: &Namespace, name: &str, delay: Nanos) -> Result<Self, Error> {
-        let ends = [tun(left, name)?, tun(right, name)?];
+        let ends = [device(left, name)?, device(right, name)?];
         let stop = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC).to("make an event descriptor")?);
         let failed = Arc::new(AtomicBool::new(false));
         let (stopped, has_failed) = (Arc::clone(&stop), Arc::clone(&failed));

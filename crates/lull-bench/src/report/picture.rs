@@ -33,7 +33,10 @@ fn color(contender: &str) -> RGBColor {
         "idle" | "sched-idle" => RGBColor(150, 100, 170),
         "nice" => RGBColor(225, 140, 40),
         "cpu.idle" => RGBColor(90, 110, 190),
-        "headroom" => RGBColor(120, 85, 60),
+        "headroom" | "dscp" => RGBColor(120, 85, 60),
+        "htb" => RGBColor(90, 110, 190),
+        "rate" => RGBColor(225, 140, 40),
+        "bbr" => RGBColor(150, 100, 170),
         "cpulimit" => RGBColor(200, 110, 160),
         "lull" => RGBColor(30, 140, 90),
         _ => RGBColor(110, 190, 150),
@@ -196,13 +199,20 @@ fn paint_frontier(area: &Area<'_>, rows: &[Row], (name, tail): (&str, Figure)) -
     Ok(())
 }
 
-/// Foreground and background over the intensities of the slow disk; false if the study has fewer than two.
-pub fn slow(path: &Path, study: &Study) -> Result<bool, Error> {
-    let mut cases: Vec<(f64, &CaseStudy)> = study
-        .cases
-        .iter()
-        .filter_map(|case| Some((case.case.strip_prefix("slow-")?.parse().ok()?, case)))
-        .collect();
+/// Cases that differ in the foreground's intensity alone: the start of their names, and what their picture is called.
+pub const FAMILIES: [(&str, &str); 5] = [
+    ("slow", "slow disk: foreground intensity in percent"),
+    ("udp-udp", "datagrams beside datagrams (the paper's figure 9): foreground intensity in percent"),
+    ("tcp-udp", "TCP beside datagrams (figure 11): foreground intensity in percent"),
+    ("tcp-udp-far", "TCP beside datagrams, far away (figure 12): foreground intensity in percent"),
+    ("tcp-tcp", "TCP beside TCP: foreground intensity in percent"),
+];
+
+/// Foreground and background over the intensities of a family; false if the study has fewer than two of it.
+pub fn family(path: &Path, study: &Study, (family, title): (&str, &str)) -> Result<bool, Error> {
+    let of_family = |case: &str| case.strip_prefix(family)?.strip_prefix('-')?.parse().ok();
+    let mut cases: Vec<(f64, &CaseStudy)> =
+        study.cases.iter().filter_map(|case| Some((of_family(&case.case)?, case))).collect();
     cases.sort_by(|a, b| a.0.total_cmp(&b.0));
     if cases.len() < 2 {
         return Ok(false);
@@ -210,7 +220,7 @@ pub fn slow(path: &Path, study: &Study) -> Result<bool, Error> {
     let figures: [(&str, Figure); 2] =
         [("foreground / alone", |row| row.foreground), ("background / solo", |row| row.background)];
     draw(path, (1100, 440), |area| {
-        let area = area.titled("slow disk: foreground intensity in percent", font(18))?;
+        let area = area.titled(title, font(18))?;
         for (place, (title, figure)) in area.split_evenly((1, 2)).iter().zip(figures) {
             paint_curves(place, title, &cases, figure)?;
         }

@@ -20,7 +20,8 @@
  * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
  * packets make a queue of more than about a millisecond anywhere on the way
  * (LEDBAT's idea, RFC 6817, with a shorter target), so that it also yields to
- * foreground that is sent by other machines. Packets are paced.
+ * foreground that is sent by other machines, or more background bytes wait in the
+ * interface's queue than the bound allows. Packets are paced.
  *
  * `held_until_ns` is written by user space ever anew: without lull, flows are
  * open.
@@ -94,21 +95,16 @@ static __always_inline __u32 at_least(__u32 window)
 	return window > LULL_HELD_PACKETS ? window : LULL_HELD_PACKETS;
 }
 
-/* Whether the interface that the socket sends through is the foreground's now. */
-static __always_inline int is_held(struct sock *sk, __u64 now)
+/* More background in the interface's queue than may be there. */
+static __always_inline int is_too_deep(struct lull_interface *interface, __u64 now)
 {
-	struct lull_interface *interface;
-	struct dst_entry *dst = sk->sk_dst_cache;
-	enum lull_state state;
-	__u32 slot;
+	struct lull_class_view *view;
 
-	if (!dst)
+	if (!interface || !interface->depth_bytes)
 		return 0;
-	interface = interface_of(dst->dev, &slot);
-	if (!interface || now >= interface->held_until_ns)
-		return 0;
-	state = lull_interface_state(&interface->device, now);
-	return state == LULL_F || state == LULL_P;
+	view = &interface->device.view[LULL_BACKGROUND];
+	return lull_in_queue(view, now) > 0 &&
+	       view->bytes > interface->ended_bytes[LULL_BACKGROUND] + interface->depth_bytes;
 }
 
 SEC("struct_ops")
@@ -177,7 +173,8 @@ static __always_inline void note_rate(struct flow *flow, struct tcp_sock *tp,
 }
 
 /* The window of an open flow after an acknowledgement. */
-static __always_inline void steer(struct sock *sk, const struct rate_sample *rs, __u64 now)
+static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
+				  struct lull_interface *interface, __u64 now)
 {
 	struct tcp_sock *tp = tcp_of(sk);
 	struct flow *flow = flow_of(sk);
@@ -192,7 +189,8 @@ static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
 		tp->snd_cwnd = at_least(window < threshold ? window : threshold);
 		return;
 	}
-	if (rs->rtt_us > 0 && (__u64)rs->rtt_us > (__u64)least_us + target_us) {
+	if ((rs->rtt_us > 0 && (__u64)rs->rtt_us > (__u64)least_us + target_us) ||
+	    is_too_deep(interface, now)) {
 		/* Once in a round trip: what is in flight shows the window before. */
 		if (now - flow->shrunk_ns < (__u64)(tp->srtt_us >> 3) * 1000)
 			return;
@@ -235,10 +233,11 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct tcp_sock *tp = tcp_of(sk);
+	struct lull_interface *interface = interface_below(sk);
 	struct flow *flow = flow_of(sk);
 	__u64 rate;
 
-	if (is_held(sk, now)) {
+	if (is_held(interface, now)) {
 		if (!flow->kept_window) {
 			flow->kept_window = at_least(tp->snd_cwnd);
 			flow->held_ns = now;
@@ -252,7 +251,7 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 		flow->kept_window = 0;
 	} else {
 		note_rate(flow, tp, rs);
-		steer(sk, rs, now);
+		steer(sk, rs, interface, now);
 	}
 	if (!tp->srtt_us)
 		return;

@@ -5,7 +5,7 @@
  *
  *   connect4, connect6   TCP before its SYN, connected UDP
  *   sendmsg4, sendmsg6   unconnected UDP, with the first datagram
- *   sock_ops             a listener when it begins to listen, what it accepts
+ *   sock_ops             a listener when it begins to listen, what it accepts (lull_receive.h)
  *   setsockopt           a job that sets one of these itself: the mark wins, the program sees
  * success
  *
@@ -14,6 +14,9 @@
  * SO_PRIORITY is set last and is what tells a marked socket: IP_TOS changes it.
  *
  * A mark that the kernel refuses is left out: the job's call goes on.
+ *
+ * The send buffer of datagram sockets is kept small, so that few of their
+ * packets are in the interface's queue at a time.
  */
 #ifndef LULL_MARK_H
 #define LULL_MARK_H
@@ -22,7 +25,9 @@
 #define SOL_IP 0
 #define SOL_TCP 6
 #define SOL_IPV6 41
+#define SO_SNDBUF 7
 #define SO_PRIORITY 12
+#define SO_SNDBUFFORCE 32
 #define IP_TOS 1
 #define IPV6_TCLASS 67
 #define TCP_CONGESTION 13
@@ -30,6 +35,12 @@
 /* TC_PRIO_BULK: the last band of pfifo_fast and prio. */
 #define LULL_PRIORITY 2
 #define LULL_NAME_BYTES 16
+/*
+ * The send buffer of datagram sockets, as a program would set it (the kernel
+ * doubles it): what one socket may have in a queue. A largest datagram in
+ * fragments just fits; with less the kernel would refuse it.
+ */
+#define LULL_SEND_BUFFER 53248
 /* Longer values reach the kernel only if the program says so. */
 #define LULL_PAGE 4096
 
@@ -60,10 +71,15 @@ const volatile char congestion[LULL_NAME_BYTES] = {};
 static __always_inline int mark_address(struct bpf_sock_addr *ctx)
 {
 	struct bpf_sock *sk = ctx->sk;
+	int buffer = 0;
 
 	if (sk && sk->priority == LULL_PRIORITY)
 		return 1;
 	LULL_MARK(ctx, ctx->family, ctx->type == SOCK_STREAM);
+	if (ctx->type != SOCK_STREAM &&
+	    !bpf_getsockopt(ctx, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) &&
+	    buffer > 2 * LULL_SEND_BUFFER)
+		LULL_SET(ctx, SOL_SOCKET, SO_SNDBUF, LULL_SEND_BUFFER);
 	return 1;
 }
 
@@ -91,23 +107,28 @@ int lull_sendmsg6(struct bpf_sock_addr *ctx)
 	return mark_address(ctx);
 }
 
-SEC("sockops")
-int lull_sock_ops(struct bpf_sock_ops *ctx)
+/* A larger buffer than datagrams may have becomes that; the program sees success. */
+static __always_inline void bound_buffer(struct bpf_sockopt *ctx)
 {
-	if (ctx->op == BPF_SOCK_OPS_TCP_LISTEN_CB || ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
-		LULL_MARK(ctx, ctx->family, 1);
-	return 1;
+	int *value = ctx->optval;
+
+	if ((void *)(value + 1) <= ctx->optval_end && *value > LULL_SEND_BUFFER)
+		*value = LULL_SEND_BUFFER;
 }
 
 SEC("cgroup/setsockopt")
 int lull_setsockopt(struct bpf_sockopt *ctx)
 {
 	int level = ctx->level, option = ctx->optname;
+	struct bpf_sock *sk = ctx->sk;
 
 	if ((level == SOL_IP && option == IP_TOS) || (level == SOL_IPV6 && option == IPV6_TCLASS) ||
 	    (level == SOL_SOCKET && option == SO_PRIORITY) ||
 	    (level == SOL_TCP && option == TCP_CONGESTION && congestion[0]))
 		ctx->optlen = -1; /* done, says the kernel to the program */
+	else if (level == SOL_SOCKET && (option == SO_SNDBUF || option == SO_SNDBUFFORCE) && sk &&
+		 sk->type != SOCK_STREAM)
+		bound_buffer(ctx);
 	else if (ctx->optlen > LULL_PAGE)
 		ctx->optlen = 0; /* take the program's own bytes */
 	return 1;

@@ -56,6 +56,7 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 struct tcp_sock {
+	__u32 window_clamp;
 	__u32 mss_cache;
 	__u32 snd_cwnd;
 	__u32 snd_cwnd_cnt;
@@ -97,6 +98,26 @@ static __always_inline struct lull_interface *interface_of(struct net_device *de
 		return NULL;
 	*slot = *found;
 	return bpf_map_lookup_elem(&interfaces, slot);
+}
+
+/* The record of the interface that the socket sends through. */
+static __always_inline struct lull_interface *interface_below(struct sock *sk)
+{
+	struct dst_entry *dst = sk->sk_dst_cache;
+	__u32 slot;
+
+	return dst ? interface_of(dst->dev, &slot) : NULL;
+}
+
+/* Whether the interface is the foreground's now, and lull lives. */
+static __always_inline int is_held(struct lull_interface *interface, __u64 now)
+{
+	enum lull_state state;
+
+	if (!interface || now >= interface->held_until_ns)
+		return 0;
+	state = lull_interface_state(&interface->device, now);
+	return state == LULL_F || state == LULL_P;
 }
 
 /* A socket that has all its fields: no request and no remainder of a connection. */

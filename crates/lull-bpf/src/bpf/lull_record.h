@@ -192,7 +192,13 @@ struct lull_interface {
 	lull_u64 ended_bytes[LULL_CLASSES];
 	lull_u64
 	    rtt_ns; /* largest smoothed round trip of foreground TCP since user space took it */
-	lull_u64 unused[4];
+	/* Written by user space. */
+	lull_u64 room;	      /* index of the device where the job's datagrams wait; 0: none */
+	lull_u64 depth_bytes; /* background that may wait in the queue; 0: no bound */
+	/* Set by the kernel programs with the first that waits, cleared by user space. */
+	lull_u64 room_busy;
+	/* Written by the kernel programs. */
+	lull_u64 parked; /* packets that were sent to wait */
 };
 
 _Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 64,

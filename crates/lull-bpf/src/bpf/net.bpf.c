@@ -31,6 +31,8 @@
 #include "lull_net.h"
 #include "lull_mark.h"
 #include "lull_idle.h"
+#include "lull_receive.h"
+#include "lull_room.h"
 
 #define MAX_QUEUED 32768
 #define ETH_P_IP 0x0800

@@ -17,13 +17,17 @@ pub(crate) struct RawInterface {
     pub(crate) held_until_ns: AtomicU64,
     pub(crate) ended_bytes: [AtomicU64; 2],
     pub(crate) rtt_ns: AtomicU64,
-    unused: [u64; 4],
+    pub(crate) room: AtomicU64,
+    pub(crate) depth_bytes: AtomicU64,
+    pub(crate) room_busy: AtomicU64,
+    pub(crate) parked: AtomicU64,
 }
 
 const _: () = {
     assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 64);
     assert!(std::mem::offset_of!(RawInterface, held_until_ns) == size_of::<RawDevice>());
     assert!(std::mem::offset_of!(RawInterface, rtt_ns) == size_of::<RawDevice>() + 24);
+    assert!(std::mem::offset_of!(RawInterface, parked) == size_of::<RawDevice>() + 56);
 };
 
 /// `lull_in_queue` of `lull_policy.h`: packets of a class that wait.

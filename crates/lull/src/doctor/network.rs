@@ -1,7 +1,11 @@
 //! What becomes of a job's traffic here, tried: the programs are loaded, attached to nothing of the job, and go again.
 
 use lull_bpf::{Congestion, NetSensor, NetSettings};
+use lull_linux::gate::room::Room;
 use lull_linux::probe::{Facts, InterfaceFacts};
+use lull_linux::tun::{self, Layer};
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CloneFlags, unshare};
 use serde::Serialize;
 
 use super::page::{Page, Tone};
@@ -15,12 +19,22 @@ pub(super) struct Network {
     knows_interval: bool,
     /// In words.
     why: String,
+    /// Whether datagrams wait in a room of their own, so that the job runs on meanwhile.
+    datagrams_wait: bool,
+    /// Why not.
+    no_room: Option<String>,
 }
 
 impl Network {
     /// Tries.
     pub(super) fn look(facts: &Facts) -> Self {
-        let left_alone = |why: String| Self { congestion: None, knows_interval: false, why };
+        let left_alone = |why: String| Self {
+            congestion: None,
+            knows_interval: false,
+            why,
+            datagrams_wait: false,
+            no_room: None,
+        };
         if !facts.bpf.usable() {
             return left_alone("BPF programs cannot be loaded (see the sensor above)".to_owned());
         }
@@ -31,25 +45,26 @@ impl Network {
         }
         let settings =
             NetSettings { fallback: facts.net.most_yielding().map(str::to_owned), ..NetSettings::default() };
-        match NetSensor::load(&settings).map(|sensor| sensor.congestion().clone()) {
-            Ok(Congestion::Idle) => Self {
-                congestion: Some("lull_idle".to_owned()),
-                knows_interval: true,
-                why: "a congestion control of lull's own, which sends only what the foreground leaves"
-                    .to_owned(),
-            },
-            Ok(Congestion::Kernel { name, why }) => Self {
-                congestion: Some(name),
-                knows_interval: false,
-                why: format!("the kernel's, which knows no interval: {why}"),
-            },
-            Ok(Congestion::Unchanged { why }) => Self {
-                congestion: Some("unchanged".to_owned()),
-                knows_interval: false,
-                why: format!("each socket keeps what it has: {why}"),
-            },
-            Err(error) => left_alone(error.to_string()),
-        }
+        let mut sensor = match NetSensor::load(&settings) {
+            Ok(sensor) => sensor,
+            Err(error) => return left_alone(error.to_string()),
+        };
+        let (congestion, knows_interval, why) = match sensor.congestion().clone() {
+            Congestion::Idle => (
+                "lull_idle".to_owned(),
+                true,
+                "a congestion control of lull's own, which sends only what the foreground leaves".to_owned(),
+            ),
+            Congestion::Kernel { name, why } => {
+                (name, false, format!("the kernel's, which knows no interval: {why}"))
+            }
+            Congestion::Unchanged { why } => {
+                ("unchanged".to_owned(), false, format!("each socket keeps what it has: {why}"))
+            }
+        };
+        let room = std::thread::scope(|scope| scope.spawn(|| try_room(&mut sensor)).join());
+        let no_room = room.unwrap_or_else(|_| Err("the trial panicked".to_owned())).err();
+        Self { congestion: Some(congestion), knows_interval, why, datagrams_wait: no_room.is_none(), no_room }
     }
 
     /// Tells.
@@ -67,12 +82,39 @@ impl Network {
                 Tone::Good,
                 "DSCP Lower Effort and the kernel's last priority, on every socket",
             );
-            page.line("datagrams", Tone::Fair, "the job is held while the foreground sends");
+            match &self.no_room {
+                None => page.line(
+                    "datagrams",
+                    Tone::Good,
+                    "wait outside the interface's queue; their senders wait in their calls",
+                ),
+                Some(why) => page.line(
+                    "datagrams",
+                    Tone::Fair,
+                    &format!("the whole job is held while the foreground sends: {why}"),
+                ),
+            }
+            page.line(
+                "receiving",
+                Tone::Good,
+                "connections announce two packets of window while the foreground sends",
+            );
         }
         for interface in facts.net.interfaces.iter().filter(|interface| !interface.loopback) {
             page.line(&interface.name, Tone::Plain, &describe(interface, self.congestion.is_some()));
         }
     }
+}
+
+/// Makes a waiting room beside an interface in a network namespace of this thread alone; all of it is gone with the thread.
+fn try_room(sensor: &mut NetSensor) -> Result<(), String> {
+    let words = |error: &dyn std::fmt::Display| error.to_string();
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|error| words(&error))?;
+    let (_device, name) = tun::open("trial%d", Layer::Packets).map_err(|error| words(&error))?;
+    let _room = Room::open(&name).map_err(|error| words(&error))?;
+    let index = if_nametoindex(name.as_str()).map_err(|error| words(&error))?;
+    let interface = sensor.watch(0, index).map_err(|error| words(&error))?;
+    sensor.hold_datagrams(&interface, index).map_err(|error| words(&error))
 }
 
 fn describe(interface: &InterfaceFacts, observed: bool) -> String {

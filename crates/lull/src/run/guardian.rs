@@ -133,6 +133,7 @@ impl Guardian {
             if group.confinement().is_none() {
                 lend::release(&pids, &CpuSet::online(&Root::real()));
             }
+            lull_linux::gate::receive::open_windows(pids.iter().copied());
             lull_linux::gate::ahead::restore(pids);
         }
         if let Some(listener) = &self.listener {

@@ -5,11 +5,13 @@
 //!        │                                                                          │ read by the kernel
 //!        │                                                                          ▼
 //!        │                                                                TCP of the job: `lull_idle` yields
-//!        └──────leaks: datagrams of the job in F or P──▶ Hold ──▶ the job is frozen
+//!        ├──datagrams of the job in F or P──▶ a waiting room ──I, B──▶ the interface
+//!        └──────leaks, where there is no room──▶ Hold ──▶ the job is frozen
 //! ```
 //!
 //! TCP needs nothing of this process while it runs but a sign of life: the congestion control reads the state of the
-//! interface in the kernel. What has no congestion control is held with the job, as reads that no gate sees are on a disk.
+//! interface in the kernel. What has no congestion control waits in a room ([`room`]); where none can be had it is held with
+//! the job, as reads that no gate sees are on a disk.
 //!
 //! The interfaces of the own network namespace are looked for now and then; loopback is left alone, since it has no
 //! link that could be full. An interface that vanishes keeps its last numbers.
@@ -23,12 +25,17 @@ use std::path::Path;
 use lull_bpf::record::{WAKE_FOREGROUND_END, WAKE_LEAK};
 use lull_bpf::{Congestion, Interface, NetSensor, NetSettings};
 use lull_core::{
-    Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos, Observation, RoundTripSetting,
-    RoundTrips, StartRule, State, Variant, derive_state,
+    DepthChoice, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos, Observation,
+    ParlourSetting, RoundTripSetting, RoundTrips, StartRule, State, Variant, derive_state,
 };
+use lull_linux::gate::room::Room;
 use lull_linux::probe::net::{NetFacts, interfaces};
 use lull_linux::root::Root;
 use serde::{Deserialize, Serialize};
+
+mod room;
+
+use room::{Keeping, RoomThread};
 
 use super::disk::policy_flags;
 use super::messages::LinkStatus;
@@ -41,6 +48,11 @@ const ASK_EVERY: Nanos = Nanos::from_millis(25);
 const HOLDS_FOR: Nanos = Nanos::from_secs(1);
 /// How often interfaces are looked for.
 const LIST_EVERY: Nanos = Nanos::from_secs(1);
+/// The bound on background in an interface's queue, in packets, if none is given: with segmentation offload a connection hands over
+/// 64 KiB at once, and a smaller bound would leave gaps.
+const AUTO_DEPTH: u32 = 44;
+/// What counts as a packet in that bound: a full one of an Ethernet.
+const PACKET_BYTES: u64 = 1_514;
 /// A frozen job runs for this long between two holds.
 const FLOOR: Nanos = Nanos::from_micros(500);
 
@@ -51,6 +63,14 @@ struct Rules {
     variant: Variant,
     start_rule: StartRule,
     hold: Option<HoldSetting>,
+    /// Background that may wait in the interface's queue; `u32::MAX` for no bound.
+    depth: u32,
+}
+
+impl Rules {
+    fn depth_bytes(&self) -> u64 {
+        if self.depth == u32::MAX { 0 } else { u64::from(self.depth) * PACKET_BYTES }
+    }
 }
 
 /// One interface.
@@ -62,6 +82,16 @@ struct Link {
     interval: Interval,
     hold: Option<Hold>,
     frozen: bool,
+    room: Waiting,
+}
+
+/// Where the datagrams of one interface wait.
+enum Waiting {
+    /// None was needed yet.
+    Nowhere,
+    Room(RoomThread),
+    /// With the job; why.
+    Refused(String),
 }
 
 pub(crate) struct Net {
@@ -123,6 +153,10 @@ impl Net {
             variant: settings.control.variant,
             start_rule: settings.control.start_rule,
             hold,
+            depth: match settings.control.depth {
+                DepthChoice::Auto => AUTO_DEPTH,
+                DepthChoice::Fixed(packets) => packets,
+            },
         };
         let mut net = Self { sensor, rules, namespace, links: Vec::new(), asked: now, listed: now };
         notes.extend(net.list(now));
@@ -144,7 +178,10 @@ impl Net {
     fn list(&mut self, now: Nanos) -> Option<String> {
         self.listed = now;
         for found in interfaces(&Root::real()) {
-            if found.loopback || self.links.iter().any(|link| link.index == found.index) {
+            if found.loopback
+                || Room::is_room(&found.name)
+                || self.links.iter().any(|link| link.index == found.index)
+            {
                 continue;
             }
             match self.sensor.watch(self.namespace, found.index) {
@@ -156,6 +193,7 @@ impl Net {
                     interval: Interval::NONE,
                     hold: self.rules.hold.map(Hold::new),
                     frozen: false,
+                    room: Waiting::Nowhere,
                 }),
                 Err(error) => return Some(error.to_string()),
             }
@@ -173,6 +211,7 @@ impl Net {
             };
             let flags = policy_flags(self.rules.variant, self.rules.start_rule);
             link.interface.set_policy(link.interval, flags);
+            link.interface.set_depth(self.rules.depth_bytes());
             link.interface.hold_until(now.plus(HOLDS_FOR));
         }
     }
@@ -186,10 +225,30 @@ impl Net {
         if now.since(self.asked) >= ASK_EVERY {
             self.ask(now);
         }
+        self.make_rooms();
         let rules = self.rules;
         let holds = self.links.iter_mut().filter_map(|link| link.hold(now, &rules)).min();
         let next = self.asked.plus(ASK_EVERY);
         holds.map_or(next, |at| at.min(next))
+    }
+
+    /// Makes a waiting room for each interface through which the job has sent a datagram in F or P.
+    fn make_rooms(&mut self) {
+        let Some(longest) = self.rules.hold.map(|hold| hold.longest) else { return };
+        let needing = |link: &&mut Link| matches!(link.room, Waiting::Nowhere) && link.interface.leaks() > 0;
+        for link in self.links.iter_mut().filter(needing) {
+            link.room = match self.sensor.hold_datagrams(&link.interface, link.index) {
+                Ok(()) => Waiting::Room(RoomThread::start(Keeping {
+                    name: link.name.clone(),
+                    interface: link.interface.clone(),
+                    variant: self.rules.variant,
+                    start_rule: self.rules.start_rule,
+                    longest,
+                    batch: self.rules.depth.min(ParlourSetting::default().batch),
+                })),
+                Err(error) => Waiting::Refused(error.to_string()),
+            };
+        }
     }
 
     /// Whether some interface wants the job frozen.
@@ -232,6 +291,12 @@ impl Link {
         let observation = self.interface.observation(now);
         let state = self.state(&observation, now, rules);
         let hold = self.hold.as_mut()?;
+        if let Waiting::Room(thread) = &self.room
+            && thread.is_ready()
+        {
+            self.frozen = false;
+            return None;
+        }
         match hold.step(now, self.interface.leaks(), state, true) {
             Some(HoldAction::Freeze) => self.frozen = true,
             Some(HoldAction::Thaw) => self.frozen = false,
@@ -277,6 +342,12 @@ impl Link {
             preemptions: report.counters[2][0],
             kept_free: report.counters[3][0],
             leaks: report.leaks,
+            parked: report.parked,
+            no_room: match &self.room {
+                Waiting::Nowhere => None,
+                Waiting::Room(thread) => thread.failure().map(str::to_owned),
+                Waiting::Refused(why) => Some(why.clone()),
+            },
             counters: report.counters,
         }
     }
@@ -303,6 +374,10 @@ pub(crate) struct InterfaceSummary {
     pub(crate) kept_free: u64,
     /// Datagrams of the job that were sent although the foreground was active.
     pub(crate) leaks: u64,
+    /// Datagrams of the job that waited for the foreground.
+    pub(crate) parked: u64,
+    /// Why datagrams had no room to wait in, so that the job was frozen instead.
+    pub(crate) no_room: Option<String>,
     /// State × event counts, rows I F B P, columns f b t i.
     pub(crate) counters: [[u64; 4]; 4],
 }

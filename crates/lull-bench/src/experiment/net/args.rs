@@ -61,9 +61,10 @@ pub struct NetArgs {
     /// Seconds before each run's counting begins.
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     pub warmup: f64,
-    /// Share of time in which a transferring foreground sends, in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..=100))]
-    pub intensity: u64,
+    /// Shares of time in which a transferring foreground sends, in percent: a case for each.
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = [25],
+          value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub intensity: Vec<u64>,
     /// Rate of the links that are fast by default, in megabits per second.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub fast_mbit: u32,

@@ -1,5 +1,7 @@
 //! The cases: which link, which foreground, beside which background.
 //!
+//! A case whose foreground has an intensity is named with it: `udp-udp-25`.
+//!
 //! | case | link | foreground | background | paper |
 //! |---|---|---|---|---|
 //! | `udp-udp` | 1 Gb/s | 3 sockets of datagrams at an intensity | datagrams | figure 9 |
@@ -53,12 +55,18 @@ fn word(value: &impl ValueEnum) -> String {
 }
 
 impl Case {
-    /// The case of that name.
-    pub fn of(group: NetCase, args: &NetArgs) -> Self {
+    /// The cases of that name: one for each intensity, where the foreground has one.
+    pub fn all_of(group: NetCase, args: &NetArgs) -> Vec<Self> {
+        let intensities =
+            if group == NetCase::Ask { args.intensity.get(..1) } else { Some(&args.intensity[..]) };
+        intensities.unwrap_or_default().iter().map(|percent| Self::of(group, *percent, args)).collect()
+    }
+
+    fn of(group: NetCase, percent: u64, args: &NetArgs) -> Self {
         let fast = LinkPlan::of_rate(args.fast_mbit);
         let slow = LinkPlan::of_rate(SLOW_MBIT);
         let transfer = |protocol: Protocol, flows: u32| {
-            let (size, intensity) = (write_bytes(protocol).to_string(), args.intensity.to_string());
+            let (size, intensity) = (write_bytes(protocol).to_string(), percent.to_string());
             ["net-transfer", "--protocol", &word(&protocol), "--flows", &flows.to_string()]
                 .into_iter()
                 .chain(["--size", &size, "--intensity", &intensity])
@@ -72,7 +80,8 @@ impl Case {
             NetCase::TcpTcp => (slow, transfer(Protocol::Tcp, 1), Protocol::Tcp),
             NetCase::Ask => (slow, vec!["net-ask".to_owned()], Protocol::Tcp),
         };
-        Self { name: word(&group), link, foreground, background }
+        let name = if group == NetCase::Ask { word(&group) } else { format!("{}-{percent}", word(&group)) };
+        Self { name, link, foreground, background }
     }
 
     /// Arguments of the background's load under this contender.

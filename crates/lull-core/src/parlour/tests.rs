@@ -1,0 +1,33 @@
+use super::*;
+
+const SETTING: ParlourSetting = ParlourSetting { longest: Nanos(100), trickle: 2, batch: 8 };
+
+#[test]
+fn nothing_leaves_in_f_and_p_until_the_longest_hold_is_over() {
+    let mut parlour = Parlour::new(SETTING);
+    let held = ParlourStep { pass: 0, due: Some(Nanos(110)) };
+    assert_eq!(parlour.step(Nanos(10), State::Foreground, 1), held);
+    assert_eq!(parlour.step(Nanos(60), State::Interval, 3), held);
+    let trickle = parlour.step(Nanos(110), State::Foreground, 3);
+    assert_eq!((trickle.pass, trickle.due), (2, Some(Nanos(210))));
+    assert_eq!(parlour.step(Nanos(111), State::Foreground, 1).pass, 0);
+}
+
+#[test]
+fn it_empties_in_batches_once_background_is_admitted() {
+    let mut parlour = Parlour::new(SETTING);
+    parlour.step(Nanos(10), State::Interval, 3);
+    for state in [State::Idle, State::Background] {
+        assert_eq!(parlour.step(Nanos(20), state, 3), ParlourStep { pass: 8, due: None });
+    }
+    // The next hold is a new one.
+    assert_eq!(parlour.step(Nanos(90), State::Foreground, 3).due, Some(Nanos(190)));
+}
+
+#[test]
+fn an_empty_room_has_no_hold_and_a_clock_that_steps_back_begins_one() {
+    let mut parlour = Parlour::new(SETTING);
+    assert_eq!(parlour.step(Nanos(10), State::Foreground, 0).due, None);
+    assert_eq!(parlour.step(Nanos(50), State::Foreground, 1).due, Some(Nanos(150)));
+    assert_eq!(parlour.step(Nanos(20), State::Foreground, 1).due, Some(Nanos(120)));
+}

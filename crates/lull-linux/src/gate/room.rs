@@ -1,0 +1,253 @@
+//! A waiting room for the job's datagrams: a network device of lull's own, beside the interface that they are for.
+//!
+//! ```text
+//!   sendto ──▶ interface, egress program ──free──▶ the interface's queue ──▶ driver
+//!                     │ foreground at work                 ▲
+//!                     ▼                                    │ give
+//!              the room's queue (token bucket) ──take──▶ lull
+//! ```
+//! Problem: a datagram is sent by a call that returns at once. To hold it per request without asking user space at every
+//! call, it has to wait in a queue of the kernel, and the sender has to wait for that queue.
+//!
+//! Approach: the room is a TUN or TAP device, whose queue is a token bucket. What waits in the bucket is charged to the
+//! sender's socket, so a sender whose socket buffer is full sleeps in its call, as it does on a slow interface. *Closed*, the bucket lets
+//! 32 KiB through to lull and then next to nothing; *open*, all that waits. A few datagrams per hold never meet its end; a flood
+//! needs no answer from user space to be stopped. A packet in the room keeps its link
+//! header, so it needs no second routing.
+//!
+//! Fails open: the device is gone with the descriptor. What waited is lost then, as in any queue that goes away, and
+//! senders wake up. Closed, the bucket still leaks 100 kB/s, so that senders of a lull that hangs wake up too.
+//!
+//! Units: packets and bytes. Source: tc-tbf(8), packet(7), `net/sched/sch_tbf.c`.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+
+use crate::tun::{self, Layer};
+
+mod netlink;
+
+use netlink::{Bucket, Netlink};
+
+/// How a room's device is named.
+const NAME: &str = "lull";
+/// Packets between the bucket and lull.
+const RING_PACKETS: u32 = 4_096;
+/// What may wait in the bucket: many senders with full socket buffers.
+const LIMIT_BYTES: u32 = 64 << 20;
+const OPEN_BYTES_PER_S: u32 = u32::MAX;
+const OPEN_BURST_BYTES: u32 = 1 << 20;
+const CLOSED_BYTES_PER_S: u32 = 100_000;
+/// What a closed bucket lets through at once, from its closing on.
+pub const CLOSED_BURST_BYTES: u32 = 32 << 10;
+/// What a packet counts in a bucket beside its length, so that tiny ones are few too.
+pub const OVERHEAD_BYTES: u16 = 512;
+/// Room for a link header in a burst.
+const HEADER_BYTES: u32 = 64;
+/// An Ethernet header, and where its source and type are.
+const ETHER_BYTES: usize = 14;
+const ETHER_TYPE_AT: usize = 12;
+/// The type for local experiments (IEEE 802): of the frame that wakes the bucket.
+const KICK_TYPE: [u8; 2] = [0x88, 0xb5];
+const KICK_BYTES: usize = 60;
+/// What the room may have in the interface's queue, about seven packets; the kernel doubles it for its own bookkeeping.
+const SEND_BUFFER_BYTES: usize = 8 << 10;
+/// As the address has it.
+const AF_PACKET: libc::sa_family_t = 17;
+/// TC_PRIO_BULK: the kernel's own queues send it last.
+const PRIORITY: libc::c_int = 2;
+
+/// A room. All of it is gone when it is dropped.
+#[derive(Debug)]
+pub struct Room {
+    device: File,
+    index: u32,
+    interface: u32,
+    layer: Layer,
+    packets: OwnedFd,
+    netlink: Netlink,
+    mtu: u32,
+    closed: bool,
+}
+
+impl Room {
+    /// Makes a room, closed, for the interface of this name, in the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// Without CAP_NET_ADMIN and CAP_NET_RAW, or where the kernel has no TUN devices or no token bucket.
+    pub fn open(interface: &str) -> io::Result<Self> {
+        let packets = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
+        let (layer, mtu) = facts(&packets, interface)?;
+        let (device, name) = tun::open(&format!("{NAME}%d"), layer)?;
+        let index = if_nametoindex(name.as_str())?;
+        setsockopt(&packets, sockopt::Priority, &PRIORITY)?;
+        setsockopt(&packets, sockopt::SndBuf, &SEND_BUFFER_BYTES)?;
+        let netlink = Netlink::open()?;
+        netlink.start(index, mtu, RING_PACKETS)?;
+        let room = Self {
+            device,
+            index,
+            interface: if_nametoindex(interface)?,
+            layer,
+            packets,
+            netlink,
+            mtu,
+            closed: true,
+        };
+        room.shape()?;
+        Ok(room)
+    }
+
+    /// Whether an interface of this name is a room, of this lull or another.
+    pub fn is_room(interface: &str) -> bool {
+        let number = interface.strip_prefix(NAME);
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+
+    /// The index of the room's device, to which datagrams that have to wait are redirected.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Polls readable when a packet has come through the bucket.
+    pub fn device(&self) -> RawFd {
+        self.device.as_raw_fd()
+    }
+
+    /// Whether senders of more than the burst have to wait.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Closes the bucket, with a new burst, or lets through what waits.
+    ///
+    /// # Errors
+    /// When the kernel refuses the rate: the room is as it was.
+    pub fn set_closed(&mut self, closed: bool) -> io::Result<()> {
+        if closed == self.closed {
+            return Ok(());
+        }
+        self.closed = closed;
+        let shaped = self.shape();
+        if shaped.is_err() {
+            self.closed = !closed;
+        } else if !closed {
+            // The bucket looks at its new rate when the next packet comes.
+            let kick: Vec<u8> = [0; ETHER_TYPE_AT].into_iter().chain(KICK_TYPE).collect();
+            let padding = vec![0; KICK_BYTES - kick.len()];
+            let _ = self.send(self.index, KICK_TYPE, &[kick, padding].concat());
+        }
+        shaped
+    }
+
+    fn shape(&self) -> io::Result<()> {
+        let (bytes_per_s, burst_bytes) = if self.closed {
+            (CLOSED_BYTES_PER_S, CLOSED_BURST_BYTES.max(self.mtu + HEADER_BYTES))
+        } else {
+            (OPEN_BYTES_PER_S, OPEN_BURST_BYTES)
+        };
+        self.netlink.shape(self.index, Bucket { bytes_per_s, burst_bytes, limit_bytes: LIMIT_BYTES })
+    }
+
+    /// Takes the next packet that has come through the bucket into `space`; `None` if there is none.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn take(&mut self, space: &mut Vec<u8>) -> io::Result<Option<usize>> {
+        loop {
+            // A link header more than the interface's largest packet, with tags.
+            space.resize(self.mtu as usize + HEADER_BYTES as usize, 0);
+            match self.device.read(space) {
+                Ok(len) => {
+                    space.truncate(len);
+                    if self.ether_type(space).is_some() {
+                        return Ok(Some(len));
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What a packet is, as Ethernet numbers it; `None` for the kick and what makes no sense.
+    fn ether_type(&self, packet: &[u8]) -> Option<[u8; 2]> {
+        match self.layer {
+            Layer::Frames => {
+                let kind = packet.get(ETHER_TYPE_AT..ETHER_BYTES)?.try_into().ok()?;
+                (kind != KICK_TYPE).then_some(kind)
+            }
+            Layer::Packets => match packet.first()? >> 4 {
+                4 => Some([0x08, 0x00]),
+                6 => Some([0x86, 0xdd]),
+                _ => None,
+            },
+        }
+    }
+
+    /// Gives a packet to the interface; waits while too many of the room's are in its queue. One that the interface does not take
+    /// is lost.
+    ///
+    /// # Errors
+    /// As send(2): the interface is down or gone.
+    pub fn give(&self, packet: &[u8]) -> io::Result<()> {
+        let Some(kind) = self.ether_type(packet) else { return Ok(()) };
+        self.send(self.interface, kind, packet)
+    }
+
+    fn send(&self, index: u32, kind: [u8; 2], packet: &[u8]) -> io::Result<()> {
+        // SAFETY: all zero is a valid address.
+        let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        to.sll_family = AF_PACKET;
+        to.sll_ifindex = index.cast_signed();
+        to.sll_protocol = u16::from_ne_bytes(kind);
+        let len = libc::socklen_t::try_from(size_of_val(&to)).unwrap_or(0);
+        // SAFETY: packet and address live through the call.
+        let sent = unsafe {
+            libc::sendto(
+                self.packets.as_raw_fd(),
+                packet.as_ptr().cast(),
+                packet.len(),
+                0,
+                (&raw const to).cast(),
+                len,
+            )
+        };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+nix::ioctl_read_bad!(
+    /// The largest packet of an interface.
+    ask_mtu,
+    libc::SIOCGIFMTU,
+    libc::ifreq
+);
+nix::ioctl_read_bad!(
+    /// The link address of an interface, which begins with the kind of link.
+    ask_link,
+    libc::SIOCGIFHWADDR,
+    libc::ifreq
+);
+
+/// What an interface carries, and its largest packet. Asked by a socket: /sys may show another network namespace.
+fn facts(socket: &OwnedFd, interface: &str) -> io::Result<(Layer, u32)> {
+    // SAFETY: all zero is a valid request.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(interface.bytes()) {
+        *to = from.cast_signed();
+    }
+    // SAFETY: the request is as these calls want it and lives through them; each fills the field that is read after it.
+    let (kind, mtu) = unsafe {
+        ask_link(socket.as_raw_fd(), &raw mut request)?;
+        let kind = request.ifr_ifru.ifru_hwaddr.sa_family;
+        ask_mtu(socket.as_raw_fd(), &raw mut request)?;
+        (kind, request.ifr_ifru.ifru_mtu)
+    };
+    let layer = if kind == libc::ARPHRD_ETHER { Layer::Frames } else { Layer::Packets };
+    Ok((layer, u32::try_from(mtu).unwrap_or(1_500)))
+}

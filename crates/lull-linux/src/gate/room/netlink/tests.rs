@@ -1,0 +1,15 @@
+use super::*;
+
+#[test]
+fn attributes_are_padded_and_lengths_count_what_they_hold() {
+    let mut message = Message::new(libc::RTM_NEWQDISC, 0);
+    message.nested(TCA_OPTIONS, |message| message.attribute(7, &[1, 2, 3, 4, 5]));
+    let bytes = message.finish();
+    let half = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+    // Header, outer header, inner header, five bytes, three of padding.
+    assert_eq!(bytes.len(), 16 + 4 + 4 + 8);
+    assert_eq!(usize::from(half(0)), bytes.len());
+    assert_eq!((half(16), half(18)), (16, TCA_OPTIONS));
+    assert_eq!((half(20), half(22)), (9, 7));
+    assert_eq!(bytes[24..], [1, 2, 3, 4, 5, 0, 0, 0]);
+}

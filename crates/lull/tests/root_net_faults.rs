@@ -1,0 +1,293 @@
+//! What may befall the network of a job: unusual ways to send, and an interface that comes and goes. No call of the job fails that
+//! would not have failed anyway, all it sends is background, and nothing is left.
+//!
+//! The job is this test program again, with one of the ignored tests below.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs::File;
+use std::io::{IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+
+use common::{assert_nothing_left, finish, lull_run, needs_root, new_marker, spawn_marked, wait_until};
+use lull_bench::netbed::{self, Bed, LinkPlan};
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, getsockopt, recvmsg, sendmsg, setsockopt, sockopt,
+};
+use serde_json::Value;
+
+const BYTES: usize = 200_000;
+/// DSCP 1 in the upper six bits of the field.
+const LOWER_EFFORT: i32 = 0x04;
+
+fn bed() -> Option<Bed> {
+    if !needs_root() {
+        return None;
+    }
+    if let Some(why) = netbed::obstacle() {
+        eprintln!("SKIPPED: {why}");
+        return None;
+    }
+    Some(Bed::build(&LinkPlan::of_rate(100)).unwrap())
+}
+
+/// Receives one connection on the right host; where, and how many bytes came.
+fn receiver(bed: &Bed, address: IpAddr) -> (SocketAddr, JoinHandle<usize>) {
+    let any = SocketAddr::new(address, 0);
+    let listener = bed.right.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap();
+    let to = listener.local_addr().unwrap();
+    let received = std::thread::spawn(move || {
+        let mut data = Vec::new();
+        listener.accept().unwrap().0.read_to_end(&mut data).unwrap();
+        data.len()
+    });
+    (to, received)
+}
+
+/// This program as a job under lull on the left host, and its summary at the end.
+struct JobRun {
+    child: Child,
+    marker: String,
+    summary: tempfile::NamedTempFile,
+}
+
+fn start(bed: &Bed, test: &str, to: SocketAddr, options: &[&str]) -> JobRun {
+    let summary = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = summary.path().to_str().unwrap();
+    let options = [&["--resources", "net", "--json", "--summary", path], options].concat();
+    let exe = std::env::current_exe().unwrap();
+    let words = [exe.to_str().unwrap(), "--ignored", "--exact", test, "--nocapture"];
+    let mut command = lull_run(&options, &words);
+    bed.left.namespace().confine(&mut command);
+    let marker = new_marker();
+    let child = spawn_marked(command.env("LULL_TEST_TO", to.to_string()), &marker);
+    JobRun { child, marker, summary }
+}
+
+impl JobRun {
+    /// The job's success, and what became of the bed's only interface.
+    fn finish(self) -> Value {
+        let front = self.child.id();
+        let output = finish(self.child);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert_nothing_left(front, &self.marker);
+        let summary: Value = serde_json::from_reader(self.summary.as_file()).unwrap();
+        summary["net"]["interfaces"][0].clone()
+    }
+}
+
+fn to() -> SocketAddr {
+    std::env::var("LULL_TEST_TO").unwrap().parse().unwrap()
+}
+
+/// Runs a job that sends `BYTES` over a connection, and looks at what arrived and as what it was counted.
+fn sends_all(test: &str) {
+    let Some(bed) = bed() else { return };
+    for address in [bed.right.v4(), bed.right.v6()] {
+        let (to, received) = receiver(&bed, address);
+        let interface = start(&bed, test, to, &[]).finish();
+        assert_eq!(received.join().unwrap(), BYTES, "{address}");
+        assert!(interface["background_bytes"].as_u64().unwrap() >= BYTES as u64, "{interface}");
+    }
+}
+
+#[test]
+fn root_a_file_that_is_sent_by_the_kernel_is_background() {
+    sends_all("job_sendfile_and_splice");
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_sendfile_and_splice() {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&[7; BYTES]).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    let stream = TcpStream::connect(to()).unwrap();
+    let mut sent = 0;
+    while sent < BYTES / 2 {
+        // SAFETY: two open descriptors, from the file's own position.
+        let moved = unsafe {
+            libc::sendfile(stream.as_raw_fd(), file.as_raw_fd(), std::ptr::null_mut(), BYTES / 2 - sent)
+        };
+        sent += usize::try_from(moved).unwrap();
+    }
+    // The rest through a pipe.
+    splice_all(&file, &stream, BYTES - sent);
+}
+
+fn splice_all(file: &File, stream: &TcpStream, mut left: usize) {
+    let (out, into) = nix::unistd::pipe().unwrap();
+    let splice = |from: i32, to: i32, length: usize| {
+        // SAFETY: two open descriptors and no positions.
+        let moved = unsafe { libc::splice(from, std::ptr::null_mut(), to, std::ptr::null_mut(), length, 0) };
+        usize::try_from(moved).unwrap()
+    };
+    while left > 0 {
+        let mut piped = splice(file.as_raw_fd(), into.as_raw_fd(), left.min(1 << 16));
+        left -= piped;
+        while piped > 0 {
+            piped -= splice(out.as_raw_fd(), stream.as_raw_fd(), piped);
+        }
+    }
+}
+
+#[test]
+fn root_a_connection_that_the_job_passes_on_is_background() {
+    sends_all("job_passes_a_connection");
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_passes_a_connection() {
+    let stream = TcpStream::connect(to()).unwrap();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child
+        .args(["--ignored", "--exact", "job_takes_a_connection"])
+        .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
+    let mut child = child.stdout(Stdio::null()).spawn().unwrap();
+    let passed = [stream.as_raw_fd()];
+    let rights = [ControlMessage::ScmRights(&passed)];
+    sendmsg::<()>(ours.as_raw_fd(), &[IoSlice::new(b"x")], &rights, MsgFlags::empty(), None).unwrap();
+    drop(stream);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+#[ignore = "a process of a job of another test"]
+fn job_takes_a_connection() {
+    let mut space = nix::cmsg_space!([i32; 1]);
+    let mut byte = [0];
+    let mut parts = [IoSliceMut::new(&mut byte)];
+    let message = recvmsg::<()>(0, &mut parts, Some(&mut space), MsgFlags::empty()).unwrap();
+    let Some(ControlMessageOwned::ScmRights(passed)) = message.cmsgs().unwrap().next() else {
+        panic!("no descriptor came")
+    };
+    // SAFETY: the descriptor has just come and nobody else owns it.
+    let mut stream = unsafe { TcpStream::from_raw_fd(passed[0]) };
+    stream.write_all(&[7; BYTES]).unwrap();
+}
+
+#[test]
+fn root_a_job_that_sets_its_own_class_sees_success_and_the_mark_stays() {
+    sends_all("job_sets_its_own_class");
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_sets_its_own_class() {
+    let mut stream = TcpStream::connect(to()).unwrap();
+    let fd = stream.as_fd();
+    setsockopt(&fd, sockopt::TcpCongestion, &"reno".into()).unwrap();
+    setsockopt(&fd, sockopt::Priority, &6).unwrap();
+    let congestion = getsockopt(&fd, sockopt::TcpCongestion).unwrap();
+    assert!(congestion.to_string_lossy().starts_with("lull_"), "{congestion:?}");
+    if to().is_ipv4() {
+        setsockopt(&fd, sockopt::Ipv4Tos, &0x10).unwrap();
+        assert_eq!(getsockopt(&fd, sockopt::Ipv4Tos).unwrap() & 0xfc, LOWER_EFFORT);
+    } else {
+        setsockopt(&fd, sockopt::Ipv6TClass, &0x10).unwrap();
+        assert_eq!(getsockopt(&fd, sockopt::Ipv6TClass).unwrap() & 0xfc, LOWER_EFFORT);
+    }
+    stream.write_all(&[7; BYTES]).unwrap();
+}
+
+#[test]
+fn root_datagrams_of_every_kind_are_background_and_none_is_refused() {
+    let Some(bed) = bed() else { return };
+    for address in [bed.right.v4(), bed.right.v6()] {
+        let sink = bed.right.namespace().inside(|| UdpSocket::bind(SocketAddr::new(address, 0)));
+        // It stays: with nobody there, an answer would fail the next call.
+        let sink = sink.unwrap().unwrap();
+        let to = sink.local_addr().unwrap();
+        let interface = start(&bed, "job_sends_datagrams", to, &["--interval", "20ms"]).finish();
+        assert!(interface["background_bytes"].as_u64().unwrap() >= 20 * 65_000, "{interface}");
+    }
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_sends_datagrams() {
+    let any: SocketAddr = if to().is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }.parse().unwrap();
+    let first = UdpSocket::bind(any).unwrap();
+    // Larger than what lull leaves it.
+    setsockopt(&first.as_fd(), sockopt::SndBuf, &(4_usize << 20)).unwrap();
+    let large = vec![7; 65_000];
+    for _ in 0..10 {
+        // Unconnected, in fragments.
+        assert_eq!(first.send_to(&large, to()).unwrap(), large.len());
+    }
+    // Two on one port.
+    let pair: Vec<UdpSocket> = (0..2).map(|_| shared_port(any)).collect();
+    assert_eq!(pair[0].local_addr().unwrap().port(), pair[1].local_addr().unwrap().port());
+    for socket in &pair {
+        socket.connect(to()).unwrap();
+        for _ in 0..5 {
+            assert_eq!(socket.send(&large).unwrap(), large.len());
+        }
+    }
+}
+
+/// A socket on the port that all of these share.
+fn shared_port(any: SocketAddr) -> UdpSocket {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, bind, socket};
+    let family = if any.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let fd = socket(family, SockType::Datagram, SockFlag::empty(), None).unwrap();
+    setsockopt(&fd, sockopt::ReusePort, &true).unwrap();
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(any.ip(), 7_117))).unwrap();
+    fd.into()
+}
+
+/// One packet of the foreground.
+fn disturb(bed: &Bed) {
+    let from = SocketAddr::new(bed.left.v4(), 0);
+    let socket = bed.left.namespace().inside(|| UdpSocket::bind(from)).unwrap().unwrap();
+    // While the link is down it is refused.
+    let _ = socket.send_to(b"foreground", SocketAddr::new(bed.right.v4(), 9));
+}
+
+fn ip(bed: &Bed, words: &str) {
+    assert!(bed.left.command("ip").args(words.split(' ')).status().unwrap().success(), "ip {words}");
+}
+
+#[test]
+fn root_a_link_that_flaps_and_then_vanishes_harms_nobody() {
+    let Some(bed) = bed() else { return };
+    let to = SocketAddr::new(bed.right.v4(), 9);
+    let options = ["--interval", "inf", "--longest-hold", "20ms"];
+    let run = start(&bed, "job_sends_until_the_link_is_gone", to, &options);
+    wait_until("datagrams in the room", || {
+        disturb(&bed);
+        let shown = bed.left.command("cat").arg("/proc/self/net/dev").output().unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let room = shown.lines().find_map(|line| line.trim().strip_prefix("lull"));
+        // Name, eight numbers of what came in, then bytes and packets that went out.
+        let packets = room.and_then(|room| room.split_whitespace().nth(10)?.parse().ok());
+        packets.is_some_and(|packets: u64| packets > 5)
+    });
+    for _ in 0..3 {
+        ip(&bed, "link set net0 down");
+        ip(&bed, "link set net0 up");
+        disturb(&bed);
+    }
+    ip(&bed, "link del net0");
+    let interface = run.finish();
+    assert!(interface["parked"].as_u64().unwrap() > 0, "{interface}");
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_sends_until_the_link_is_gone() {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let exists = || nix::net::if_::if_nametoindex("net0").is_ok();
+    while exists() {
+        // The kernel's own errors, of a link that is down, are the job's to see.
+        let _ = socket.send_to(&[7; 1_000], to());
+    }
+}

@@ -22,6 +22,8 @@
 //! | [`keep`] | which pages that the job brought in stay in the page cache for now |
 //! | [`clean`] | which of the job's dirty pages are written next |
 //! | [`budget`] | the loss that was promised, as credits in a leaky bucket |
+//! | [`manners`] | the job held when its own progress falls (Douceur & Bolosky, SOSP 1999) |
+//! | [`smart`] | the job held in the foreground's busy periods (Yan et al., 2012) |
 //! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
 //! | [`round_trip`] | the interval of a network interface, from the foreground's round trips |
 //! | [`trial`] | measured harm: randomised short holds, a confidence interval, a verdict |
@@ -37,12 +39,14 @@ pub mod hold;
 pub mod keep;
 pub mod lend;
 pub mod machine;
+pub mod manners;
 pub mod pages;
 mod random;
 pub mod resource;
 pub mod round_trip;
 pub mod setting;
 pub mod share;
+pub mod smart;
 pub mod time;
 pub mod trial;
 pub mod view;
@@ -65,11 +69,13 @@ pub use lend::{
 pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
 };
+pub use manners::{Manners, MannersSetting, MannersState, Progress};
 pub use pages::PageSet;
 pub use resource::{Input, Resource, Ticket, Wake};
 pub use round_trip::{RoundTripSetting, RoundTrips};
 pub use setting::{Closing, Foreground, Opening, Setting};
 pub use share::{Loss, Share};
+pub use smart::{Character, Smart, SmartSetting, SmartState};
 pub use time::{Interval, Nanos};
 pub use trial::{Arm, Measure, Reading, Slowdown, Trial, TrialSetting, Verdict};
 pub use view::{ClassView, Observation};

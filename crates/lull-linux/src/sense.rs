@@ -1,7 +1,8 @@
 //! Sensors: what they see becomes a [`lull_core::Observation`].
 //!
 //! The exact sensor is a set of BPF programs on block events, in its own crate. The one here needs no rights at all.
-//! [`machine`] tells whether anybody else computes.
+//! [`machine`] tells whether anybody else computes, [`processes`] what some processes have used.
 
 pub mod fallback;
 pub mod machine;
+pub mod processes;

@@ -7,6 +7,7 @@
 //! | [`helper`] | forking the two helper processes |
 //! | [`supervisor`] | the event loop: sensors, policy, gates |
 //! | [`engine`], [`disk`], [`cpu`] | the policy of each disk and of the CPUs, wired to sensor and gates |
+//! | [`policy`], [`regulator`] | the policies that hold the whole job: smart, manners |
 //! | [`slo`] | the user's own measure of the foreground |
 //! | [`sensors`], [`cpu_start`], [`family`] | choosing and starting sensors |
 //! | [`reader`] | reading ahead for the job in the gaps |
@@ -27,8 +28,10 @@ mod helper;
 mod memory;
 mod messages;
 mod net;
+pub(crate) mod policy;
 mod protect;
 mod reader;
+mod regulator;
 pub(crate) mod sensors;
 pub(crate) mod settings;
 mod signals;
@@ -71,6 +74,8 @@ use summary::Summary;
 const READY_MS: i32 = 3_000;
 /// Every mark that only lowers; what the kernel refuses is left out by itself.
 const MARKS: [Mark; 5] = [Mark::IoprioIdle, Mark::SchedIdle, Mark::Nice, Mark::OomScore, Mark::TimerSlack];
+/// Those that lower nobody's share.
+const NEUTRAL_MARKS: [Mark; 1] = [Mark::OomScore];
 
 /// Runs the command and ends as it does.
 ///
@@ -136,7 +141,7 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
 
 /// Whether something was asked for that may not be had; that is told whoever reads the summary.
 fn has_wishes(settings: &RunSettings) -> bool {
-    settings.sensor == SensorChoice::Bpf || !settings.protect.is_everything()
+    settings.sensor == SensorChoice::Bpf || (settings.watches_disks && !settings.protect.is_everything())
 }
 
 /// Whether anybody will see the summary.
@@ -164,7 +169,7 @@ impl Started {
 }
 
 /// The job's control group, with what could not be had.
-fn make_group(notes: &mut Vec<String>) -> Option<JobGroup> {
+fn make_group(is_marked: bool, notes: &mut Vec<String>) -> Option<JobGroup> {
     let root = Root::real();
     let facts = CgroupFacts::read(&root, true);
     sweep_leftovers(&root, &facts);
@@ -177,7 +182,7 @@ fn make_group(notes: &mut Vec<String>) -> Option<JobGroup> {
             .map_or("", |missing| &missing.why);
         notes.push(format!("no control group to freeze the job with: {why}"));
     }
-    if let Err(error) = group.set_idle_cpu() {
+    if is_marked && let Err(error) = group.set_idle_cpu() {
         notes.push(error.to_string());
     }
     (!group.paths().is_empty()).then_some(group)
@@ -213,7 +218,7 @@ fn start(
     born: Nanos,
 ) -> anyhow::Result<Started> {
     let mut notes = Vec::new();
-    let group = make_group(&mut notes);
+    let group = make_group(settings.policy.marks_job(), &mut notes);
     let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
     let (signals, inherited) = front::take_signals()?;
     let status = StatusLine::new(wants_status(settings));
@@ -283,7 +288,10 @@ fn fork_job(
     job_end: &Channel,
 ) -> anyhow::Result<Pid> {
     let entries = group.map(JobGroup::entries).unwrap_or_default();
-    let marks: MarkSet = MARKS.into_iter().collect();
+    let marks: MarkSet = match settings.policy.marks_job() {
+        true => MARKS.into_iter().collect(),
+        false => NEUTRAL_MARKS.into_iter().collect(),
+    };
     let set_marks = || {
         // A group that cannot be entered, or a mark that is refused, is doctor's to tell: the job runs with less.
         let _ = enter(&entries);

@@ -18,10 +18,14 @@
 //! | `htb` | the same, on a link with two strict priorities (HTB) |
 //! | `rate` | CMD keeps to a quarter of the link's rate |
 //! | `bbr`, `cubic` | CMD uses this TCP congestion control |
+//! | `suspend` | `CMD` in a control group that is frozen every other second ([`suspend`]) |
+//! | `smart` | `lull run --policy smart:WINDOW -- CMD` |
+//! | `manners` | `lull run --policy manners -- CMD` |
 //! | `lull` | `lull run -- CMD`; `lull FLAGS` for each further set of flags |
 //!
 //! `bfq` and those with `ionice` belong to the experiments on disks; `again`, `nice`, `sched-idle`, `cpu.idle`, `headroom` and
-//! `cpulimit` to those on the CPU, `dscp` to `cubic` to those on the network.
+//! `cpulimit` to those on the CPU, `dscp` to `cubic` to those on the network, `suspend`, `smart` and `manners` to those with real
+//! applications.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -33,6 +37,7 @@ use crate::process::{Options, Proc, Program, shown};
 pub mod group;
 pub mod headroom;
 pub mod scheduler;
+pub mod suspend;
 
 use group::{CpuGroup, Use};
 
@@ -71,6 +76,10 @@ pub enum Contender {
     FixedRate,
     /// One of the kernel's congestion controls.
     Congestion(&'static str),
+    /// Frozen every other second.
+    Suspend,
+    /// `lull run` with this policy.
+    Policy(&'static str),
     /// `lull run` with these flags.
     Lull(Vec<String>),
 }
@@ -122,6 +131,23 @@ static NET: [Contender; 10] = [
     Contender::Lull(Vec::new()),
 ];
 
+/// Those of the experiments with real applications.
+static APPS: [Contender; 13] = [
+    Contender::Alone,
+    Contender::Solo,
+    Contender::Unmanaged,
+    Contender::Nice,
+    Contender::NiceIonice,
+    Contender::Bfq,
+    Contender::Idle,
+    Contender::CpuIdle,
+    Contender::Suspend,
+    Contender::Headroom,
+    Contender::Policy("smart"),
+    Contender::Policy("manners"),
+    Contender::Lull(Vec::new()),
+];
+
 fn parse(text: &str, known: &[Contender]) -> Result<Contender, UnknownContender> {
     known.iter().find(|contender| contender.name() == text).cloned().ok_or_else(|| UnknownContender {
         text: text.to_owned(),
@@ -133,8 +159,13 @@ fn parse(text: &str, known: &[Contender]) -> Result<Contender, UnknownContender>
 pub fn rank(name: &str) -> usize {
     const REFERENCES: [Contender; 3] = [Contender::Alone, Contender::Again, Contender::Solo];
     let is_lull = |contender: &&Contender| matches!(contender, Contender::Lull(_));
-    let known =
-        REFERENCES.iter().chain(&DISK).chain(&CPU).chain(&NET).filter(|contender| !is_lull(contender));
+    let known = REFERENCES
+        .iter()
+        .chain(&DISK)
+        .chain(&CPU)
+        .chain(&NET)
+        .chain(&APPS)
+        .filter(|contender| !is_lull(contender));
     let last = known.clone().count();
     let place = known.clone().position(|contender| contender.name() == name);
     place.unwrap_or(if name == "lull" { last } else { last + 1 })
@@ -154,6 +185,16 @@ impl Contender {
     /// By its name, among those of the experiments on the network.
     pub fn of_net(text: &str) -> Result<Self, UnknownContender> {
         parse(text, &NET)
+    }
+
+    /// By its name, among those of the experiments with real applications.
+    pub fn of_apps(text: &str) -> Result<Self, UnknownContender> {
+        parse(text, &APPS)
+    }
+
+    /// Whether it is a `lull run`, of whatever policy.
+    pub const fn is_run(&self) -> bool {
+        matches!(self, Self::Policy(_) | Self::Lull(_))
     }
 
     /// Whether the job marks its packets itself.
@@ -185,6 +226,8 @@ impl Contender {
             Self::Priority => "htb".to_owned(),
             Self::FixedRate => "rate".to_owned(),
             Self::Congestion(name) => (*name).to_owned(),
+            Self::Suspend => "suspend".to_owned(),
+            Self::Policy(name) => (*name).to_owned(),
             Self::Lull(flags) if flags.is_empty() => "lull".to_owned(),
             Self::Lull(flags) => format!("lull {}", flags.join(" ")),
         }
@@ -210,6 +253,7 @@ impl Contender {
         match self {
             Self::CpuIdle => Some(Use::Idle),
             Self::Headroom => Some(Use::Quota),
+            Self::Suspend => Some(Use::Freeze),
             _ => None,
         }
     }
@@ -223,9 +267,8 @@ impl Contender {
     /// ([`CpuGroup::wrap`]).
     pub fn wrap(&self, job: Vec<OsString>, program: &Program) -> Vec<OsString> {
         let mut argv: Vec<OsString> = match self {
-            Self::Alone | Self::Again | Self::Solo | Self::Unmanaged | Self::CpuIdle | Self::Headroom => {
-                Vec::new()
-            }
+            Self::Alone | Self::Again | Self::Solo | Self::Unmanaged => Vec::new(),
+            Self::CpuIdle | Self::Headroom | Self::Suspend => Vec::new(),
             Self::Marked | Self::Priority | Self::FixedRate | Self::Congestion(_) => Vec::new(),
             Self::NiceIonice | Self::Bfq => words(&["nice", "-n", "19", "ionice", "-c", "3"]),
             Self::Idle => words(&["chrt", "-i", "0", "ionice", "-c", "3"]),
@@ -235,6 +278,7 @@ impl Contender {
                 let half = 50 * std::thread::available_parallelism().map_or(1, usize::from);
                 words(&["cpulimit", "-q", "-f", "-m", "-l", &half.to_string(), "--"])
             }
+            Self::Policy(name) => program.run_argv(&["--policy".to_owned(), (*name).to_owned()]),
             Self::Lull(flags) => program.run_argv(flags),
         };
         argv.extend(job);
@@ -276,6 +320,7 @@ impl Contender {
             Self::Solo => "no foreground".to_owned(),
             Self::CpuIdle => "CMD in a control group with cpu.idle = 1".to_owned(),
             Self::Headroom => "CMD in a control group whose quota is adapted".to_owned(),
+            Self::Suspend => "CMD in a control group that is frozen every other second".to_owned(),
             _ => shown(&self.wrap(words(&["CMD"]), program)),
         };
         match self.scheduler() {

@@ -57,6 +57,10 @@ pub(crate) enum Bench {
     Cpu(Box<lull_bench::CpuArgs>),
     /// Network: foreground transfers and requests, and background traffic, under each contender, interleaved (root).
     Net(Box<lull_bench::NetArgs>),
+    /// Real applications beside real background jobs, under each contender, interleaved; one HTML report (root).
+    Apps(Box<lull_bench::AppsArgs>),
+    /// Compare the records of two measurements of any kind: ratios with their confidence intervals.
+    Compare(lull_bench::CompareArgs),
     /// Make the tables and pictures of an earlier run again.
     Report(lull_bench::ReportArgs),
 }

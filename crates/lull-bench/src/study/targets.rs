@@ -12,7 +12,7 @@
 //! | `tcp-udp-far` | ≥ 95% | – | ≥ 60% of what is left |
 //! | `ask` | – | ≤ 1.10 × | ≥ 70% of what is left |
 //!
-//! Cases of the CPU: the module `cpu`.
+//! Cases of the CPU: the module `cpu`; with real applications: the module [`apps`].
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,7 @@ use super::Row;
 use crate::experiment::quiet::CALLS;
 use crate::units::Bytes;
 
+pub mod apps;
 mod cpu;
 
 /// One aim.
@@ -90,6 +91,7 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
             at_least("what is left used", if case == "tcp-udp-far" { 0.60 } else { 0.80 }, lull.idle_used),
         ],
         "ask" => vec![p99(), at_least("what is left used", 0.70, lull.idle_used)],
+        _ if apps::is_apps(case) => apps::judge(lull, rows),
         _ => cpu::judge(case, lull),
     }
 }

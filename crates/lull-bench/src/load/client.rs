@@ -109,7 +109,7 @@ impl Connection {
         loop {
             match self.stream.read(&mut chunk) {
                 Ok(0) => return Err(std::io::Error::from(ErrorKind::UnexpectedEof)).to("read an answer"),
-                Ok(count) => self.answer.extend(chunk.iter().take(count)),
+                Ok(count) => self.answer.extend_from_slice(chunk.get(..count).unwrap_or_default()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error).to("read an answer"),
@@ -207,6 +207,7 @@ pub fn run(args: &ClientArgs) -> Result<LoadReport, Error> {
         latency: Some(counted.latencies.summary()),
         distribution: counted.latencies.distribution(),
         cpu_ns: own_cpu_ns(),
+        ..LoadReport::default()
     })
 }
 

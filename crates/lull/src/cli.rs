@@ -23,7 +23,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a command as background work in the idle time of disks, CPUs and network.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Say what this kernel, this user and each disk support, and what lull will use.
     Doctor(crate::doctor::DoctorArgs),
     /// Measure what background work costs the foreground.

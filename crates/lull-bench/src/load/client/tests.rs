@@ -3,8 +3,8 @@ use std::net::TcpListener;
 
 use super::*;
 
-/// A server that answers every GET with three bytes, but keeps silent once on each connection.
-fn serve(listener: TcpListener, silent: bool) {
+/// A server that answers every GET with three bytes, or, if it is silent, none.
+fn serve(listener: &TcpListener, silent: bool) {
     for stream in listener.incoming().flatten() {
         std::thread::spawn(move || {
             let mut writer = stream.try_clone().unwrap();
@@ -34,7 +34,7 @@ fn args(address: SocketAddr) -> ClientArgs {
 fn every_request_of_the_schedule_is_asked_and_answered() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || serve(listener, false));
+    std::thread::spawn(move || serve(&listener, false));
     let report = run(&args(address)).unwrap();
     // At 100/s, arrivals at 10 ms, 20 ms, … before 500 ms: whatever the machine does, none is left out.
     assert_eq!((report.requests, report.unfinished), (49, 0));
@@ -46,7 +46,7 @@ fn every_request_of_the_schedule_is_asked_and_answered() {
 fn requests_that_a_silent_server_never_answers_are_counted_from_their_arrival() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || serve(listener, true));
+    std::thread::spawn(move || serve(&listener, true));
     let report = run(&args(address)).unwrap();
     assert_eq!((report.requests, report.unfinished), (49, 49), "also those that never found a connection");
     assert!(report.latency.unwrap().p50_ns >= DRAIN.as_nanos());

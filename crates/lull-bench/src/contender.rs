@@ -21,11 +21,14 @@
 //! | `limit` | CMD in a memory control group that is limited to what the foreground leaves |
 //! | `nocache` | CMD throws what it has read or written out of the page cache (POSIX_FADV_DONTNEED), whoever else uses it |
 //! | `dirty-bytes` | `nice+ionice` with `vm.dirty_bytes` set to 64 MiB for that run |
+//! | `suspend` | `CMD` in a control group that is frozen every other second ([`suspend`]) |
+//! | `smart` | `lull run --policy smart:WINDOW -- CMD` |
+//! | `manners` | `lull run --policy manners -- CMD` |
 //! | `lull` | `lull run -- CMD`; `lull FLAGS` for each further set of flags |
 //!
 //! `bfq` and those with `ionice` belong to the experiments on disks; `again`, `nice`, `sched-idle`, `cpu.idle`, `headroom` and
 //! `cpulimit` to those on the CPU, `dscp` to `cubic` to those on the network, `limit` to `dirty-bytes` to those on
-//! memory.
+//! memory, `suspend`, `smart` and `manners` to those with real applications.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -38,6 +41,7 @@ pub mod group;
 pub mod headroom;
 pub mod scheduler;
 pub mod setting;
+pub mod suspend;
 
 use group::{CpuGroup, Use};
 
@@ -82,6 +86,10 @@ pub enum Contender {
     NoCache,
     /// A small bound on what may be dirty on the whole machine.
     DirtyBytes,
+    /// Frozen every other second.
+    Suspend,
+    /// `lull run` with this policy.
+    Policy(&'static str),
     /// `lull run` with these flags.
     Lull(Vec<String>),
 }
@@ -147,6 +155,23 @@ static MEMORY: [Contender; 10] = [
     Contender::Lull(Vec::new()),
 ];
 
+/// Those of the experiments with real applications.
+static APPS: [Contender; 13] = [
+    Contender::Alone,
+    Contender::Solo,
+    Contender::Unmanaged,
+    Contender::Nice,
+    Contender::NiceIonice,
+    Contender::Bfq,
+    Contender::Idle,
+    Contender::CpuIdle,
+    Contender::Suspend,
+    Contender::Headroom,
+    Contender::Policy("smart"),
+    Contender::Policy("manners"),
+    Contender::Lull(Vec::new()),
+];
+
 fn parse(text: &str, known: &[Contender]) -> Result<Contender, UnknownContender> {
     known.iter().find(|contender| contender.name() == text).cloned().ok_or_else(|| UnknownContender {
         text: text.to_owned(),
@@ -164,6 +189,7 @@ pub fn rank(name: &str) -> usize {
         .chain(&CPU)
         .chain(&NET)
         .chain(&MEMORY)
+        .chain(&APPS)
         .filter(|contender| !is_lull(contender));
     let last = known.clone().count();
     let place = known.clone().position(|contender| contender.name() == name);
@@ -189,6 +215,16 @@ impl Contender {
     /// By its name, among those of the experiments on memory.
     pub fn of_memory(text: &str) -> Result<Self, UnknownContender> {
         parse(text, &MEMORY)
+    }
+
+    /// By its name, among those of the experiments with real applications.
+    pub fn of_apps(text: &str) -> Result<Self, UnknownContender> {
+        parse(text, &APPS)
+    }
+
+    /// Whether it is a `lull run`, of whatever policy.
+    pub const fn is_run(&self) -> bool {
+        matches!(self, Self::Policy(_) | Self::Lull(_))
     }
 
     /// Whether the job marks its packets itself.
@@ -223,6 +259,8 @@ impl Contender {
             Self::MemoryLimit => "limit".to_owned(),
             Self::NoCache => "nocache".to_owned(),
             Self::DirtyBytes => "dirty-bytes".to_owned(),
+            Self::Suspend => "suspend".to_owned(),
+            Self::Policy(name) => (*name).to_owned(),
             Self::Lull(flags) if flags.is_empty() => "lull".to_owned(),
             Self::Lull(flags) => format!("lull {}", flags.join(" ")),
         }
@@ -248,6 +286,7 @@ impl Contender {
         match self {
             Self::CpuIdle => Some(Use::Idle),
             Self::Headroom => Some(Use::Quota),
+            Self::Suspend => Some(Use::Freeze),
             _ => None,
         }
     }
@@ -261,9 +300,8 @@ impl Contender {
     /// ([`CpuGroup::wrap`]).
     pub fn wrap(&self, job: Vec<OsString>, program: &Program) -> Vec<OsString> {
         let mut argv: Vec<OsString> = match self {
-            Self::Alone | Self::Again | Self::Solo | Self::Unmanaged | Self::CpuIdle | Self::Headroom => {
-                Vec::new()
-            }
+            Self::Alone | Self::Again | Self::Solo | Self::Unmanaged => Vec::new(),
+            Self::CpuIdle | Self::Headroom | Self::Suspend => Vec::new(),
             Self::Marked | Self::Priority | Self::FixedRate | Self::Congestion(_) => Vec::new(),
             Self::MemoryLimit | Self::NoCache => Vec::new(),
             Self::NiceIonice | Self::Bfq | Self::DirtyBytes => {
@@ -276,6 +314,7 @@ impl Contender {
                 let half = 50 * std::thread::available_parallelism().map_or(1, usize::from);
                 words(&["cpulimit", "-q", "-f", "-m", "-l", &half.to_string(), "--"])
             }
+            Self::Policy(name) => program.run_argv(&["--policy".to_owned(), (*name).to_owned()]),
             Self::Lull(flags) => program.run_argv(flags),
         };
         argv.extend(job);
@@ -318,6 +357,7 @@ impl Contender {
             Self::CpuIdle => "CMD in a control group with cpu.idle = 1".to_owned(),
             Self::Headroom => "CMD in a control group whose quota is adapted".to_owned(),
             Self::MemoryLimit => "CMD in a control group with a memory limit".to_owned(),
+            Self::Suspend => "CMD in a control group that is frozen every other second".to_owned(),
             _ => shown(&self.wrap(words(&["CMD"]), program)),
         };
         match self.scheduler() {

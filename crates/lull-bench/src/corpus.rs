@@ -166,6 +166,21 @@ pub fn forget(path: &Path) -> Result<(), Error> {
     drop_pages(&file).at("drop cached pages of", path)
 }
 
+/// Drops the cached pages of every file below `directory`, so that whoever reads it again reads the disk.
+pub fn forget_all(directory: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(directory).at("list", directory)? {
+        stop::check()?;
+        let entry = entry.at("list", directory)?;
+        let kind = entry.file_type().at("list", directory)?;
+        if kind.is_dir() {
+            forget_all(&entry.path())?;
+        } else if kind.is_file() {
+            forget(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// How many bytes of the file are in the page cache.
 pub fn resident(path: &Path) -> Result<Bytes, Error> {
     let file = File::open(path).at("open", path)?;

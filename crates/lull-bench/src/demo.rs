@@ -149,6 +149,7 @@ fn turn(
         argv: contender.wrap(checksum(&tree.root), program),
         meter: Meter::Lines(Box::new(finished_file)),
         leash: false,
+        at_once: false,
     });
     let command = job.as_ref().map(|job| shown(&job.argv));
     let reader = contender.has_foreground().then_some(reader as &dyn Foreground);

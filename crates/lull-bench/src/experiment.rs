@@ -16,6 +16,7 @@
 //! | [`cpu`] | `lull bench cpu`: cases whose resource is the CPU |
 //! | [`net`] | `lull bench net`: cases whose resource is a link |
 //! | [`memory`] | `lull bench memory`: cases whose resource is memory, page cache and write-back |
+//! | [`apps`] | `lull bench apps`: real applications beside real jobs |
 //! | [`ledger`] | the log and the records of a measurement |
 //! | [`trial`] | one run |
 //! | [`host`] | facts of the machine |
@@ -33,6 +34,7 @@ use crate::slowdisk::{self, SlowDisk};
 use crate::units::Bytes;
 use crate::{Error, report, stop};
 
+pub mod apps;
 pub mod args;
 pub mod cpu;
 pub mod disk;
@@ -74,7 +76,7 @@ pub fn run_disk(args: &DiskArgs, program: &Program) -> Result<(), Error> {
     }
     // What was measured before an interruption is reported too.
     let reported = report::write(&args.out, &mut std::io::stdout().lock());
-    measured.and(reported)
+    measured.and(reported).and_then(|()| bench.ledger.ensure_measured())
 }
 
 struct Bench<'a> {

@@ -11,8 +11,9 @@
 //! | [`netbed`] | two hosts and a shaped link in network namespaces |
 //! | [`slowdisk`] | a disk with seeks and rotation: FUSE file under a loop device |
 //! | [`contender`] | the ways to run background work that are compared |
-//! | [`experiment`] | the cases of `lull bench disk`, `cpu`, `memory` and `net`, run in interleaved rounds |
+//! | [`experiment`] | the cases of `lull bench disk`, `cpu`, `net`, `memory` and `apps`, run in interleaved rounds |
 //! | [`record`] | what one run leaves behind: one line of `raw.jsonl` |
+//! | [`compare`] | two record files, figure by figure |
 //! | [`stats`], [`study`] | medians, spread and ratios within rounds |
 //! | [`report`] | text, markdown, JSON and SVG of a study |
 //! | [`demo`] | the show: a reader beside a checksum job, live |
@@ -22,6 +23,7 @@
 
 pub mod beats;
 pub mod clock;
+pub mod compare;
 pub mod contender;
 pub mod corpus;
 pub mod demo;
@@ -39,8 +41,10 @@ pub mod stop;
 pub mod study;
 pub mod units;
 
+pub use compare::{CompareArgs, run_compare};
 pub use demo::{DemoArgs, run_demo};
 pub use error::Error;
+pub use experiment::apps::{AppsArgs, run_apps};
 pub use experiment::cpu::{CpuArgs, run_cpu};
 pub use experiment::memory::{MemoryArgs, run_memory};
 pub use experiment::net::{NetArgs, run_net};

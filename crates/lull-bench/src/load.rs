@@ -16,6 +16,9 @@
 //! | [`working_set`] | both | touches random pages of memory that it has filled |
 //! | [`writer`] | both | appends with fsync as a log; writes a large file through the page cache |
 //! | [`net`] | both | transfers and requests between two hosts, a sender without end |
+//! | [`client`] | foreground | open loop: requests to Redis or a web server at a constant rate |
+//! | [`pgbench`] | foreground | open loop: pgbench at a rate, its transaction log read |
+//! | [`edit`] | foreground | a person who edits and compiles |
 //! | [`slow_disk`](crate::slowdisk) | device | the spinning-disk test device |
 //!
 //! Times in reports are nanoseconds of CLOCK_MONOTONIC, sizes are bytes.
@@ -31,16 +34,19 @@ use crate::Error;
 use crate::beats::Beats;
 use crate::error::Context;
 use crate::slowdisk::{AttachArgs, DaemonArgs};
-use crate::stop;
 use crate::units::{Bytes, mb_per_s, whole};
+use crate::{corpus, stop};
 
 pub mod aio;
 pub mod arms;
 pub mod arrivals;
+pub mod client;
+pub mod edit;
 pub mod file;
 pub mod hog;
 pub mod latency;
 pub mod net;
+pub mod pgbench;
 pub mod random;
 pub mod reader;
 pub mod request;
@@ -86,6 +92,14 @@ pub enum LoadCommand {
     NetAsk(net::AskArgs),
     /// Send as fast as the link takes it (background).
     NetFlood(net::FloodArgs),
+    /// Ask a server at a constant rate, and report the latencies from the times the requests were due (foreground).
+    AppClient(client::ClientArgs),
+    /// Run pgbench at a rate, and report the latencies from the times the transactions were due (foreground).
+    AppPgbench(pgbench::PgbenchArgs),
+    /// Change a source file, compile, think; report how long each compile took (foreground).
+    AppEdit(edit::EditArgs),
+    /// Drop the cached pages of all files in a directory.
+    Forget(ForgetArgs),
     /// Make a block device that behaves like a spinning disk, print its name, keep it until stopped (root).
     SlowDisk(AttachArgs),
     /// Serve the file behind the slow disk; started by slow-disk.
@@ -180,6 +194,13 @@ pub struct CalibrateArgs {
     pub json: bool,
 }
 
+/// Arguments of `load forget`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ForgetArgs {
+    /// The directory; what is not a file in it or below is left alone.
+    pub directory: std::path::PathBuf,
+}
+
 /// What one load did, start to stop (without its warm-up).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadReport {
@@ -212,6 +233,9 @@ pub struct LoadReport {
     /// Reads among the requests that did not find all of their data in the page cache; none if it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses: Option<u64>,
+    /// Latencies in nanoseconds, and how many requests took at most as long; empty for loads that do not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distribution: Vec<(u64, u64)>,
     /// Processor time of the load's own process, user and system, from its start; none if it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
@@ -293,6 +317,10 @@ pub fn run_load(command: LoadCommand) -> Result<(), Error> {
         LoadCommand::NetTransfer(args) => (net::transfer(&args)?, args.shift.json),
         LoadCommand::NetAsk(args) => (net::ask(&args)?, args.shift.json),
         LoadCommand::NetFlood(args) => (net::flood(&args)?, args.json),
+        LoadCommand::AppClient(args) => (client::run(&args)?, args.shift.json),
+        LoadCommand::AppPgbench(args) => (pgbench::run(&args)?, args.shift.json),
+        LoadCommand::AppEdit(args) => (edit::run(&args)?, args.shift.json),
+        LoadCommand::Forget(args) => return corpus::forget_all(&args.directory),
         LoadCommand::CpuCalibrate(args) => {
             let reads = request::calibrate(args.service, args.buffer)?;
             return print_line(&LoadLine::Calibration { reads }, args.json);

@@ -101,10 +101,29 @@ pub struct Run {
     /// What else ran on the machine meanwhile; not recorded by the experiments on disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<Disturbance>,
+    /// The machine while it ran; only recorded by the experiments with real applications.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_time: Vec<Moment>,
+    /// How long the background was held, as the control says; none if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_s: Option<f64>,
     /// Whether it may be used; false when the notes say that a condition was not met.
     pub counted: bool,
     /// Anything a reader of the numbers should know.
     pub notes: Vec<String>,
+}
+
+/// One look at a run in progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Since the run began.
+    pub at_s: f64,
+    /// CPUs that the background used since the last look.
+    pub background_cpus: f64,
+    /// CPUs that everything else used.
+    pub other_cpus: f64,
+    /// Whether the background was suspended at that moment.
+    pub held: bool,
 }
 
 /// CPUs that neither foreground nor background had, on average over a run.
@@ -170,6 +189,18 @@ impl Writer {
         line.push(b'\n');
         self.file.write_all(&line).at("append to", &self.path)
     }
+}
+
+/// Takes a cut-off last line out of `directory`/raw.jsonl, so that more can be appended.
+pub fn mend(directory: &Path) -> Result<(), Error> {
+    let path = directory.join(FILE_NAME);
+    let text = std::fs::read(&path).at("read", &path)?;
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    if whole == text.len() {
+        return Ok(());
+    }
+    let file = OpenOptions::new().write(true).open(&path).at("open", &path)?;
+    file.set_len(whole as u64).at("cut off half a line of", &path)
 }
 
 /// Reads all records of `directory`/raw.jsonl, or of the file if it is one. A cut-off last line is left out.

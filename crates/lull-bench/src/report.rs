@@ -2,7 +2,7 @@
 //!
 //! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one `CASE.svg`
 //! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). `lull bench report DIR` makes them
-//! again. What the columns mean: [`table`].
+//! again. What the columns mean: [`table`]. Records of applications give a page too: [`html`].
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use crate::record::{self, Run};
 use crate::study::Study;
 use crate::units::mb_per_s;
 
+pub mod html;
 pub mod picture;
 pub mod table;
 
@@ -69,7 +70,8 @@ pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
     out.write_all(text.as_bytes())
         .and_then(|()| out.write_all(pictures.as_bytes()))
         .and_then(|()| writeln!(out, "records: {}", directory.join(record::FILE_NAME).display()))
-        .to("write to standard output")
+        .to("write to standard output")?;
+    html::write(directory, out)
 }
 
 /// One finished run in one line, for the log of a measurement.

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::{Bytes, whole};
+
 /// A series in five numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -42,6 +44,53 @@ fn middle(sorted: &[f64]) -> Option<f64> {
     let half = sorted.len() / 2;
     let upper = *sorted.get(half)?;
     if sorted.len() % 2 == 1 { Some(upper) } else { Some(f64::midpoint(*sorted.get(half - 1)?, upper)) }
+}
+
+/// A value with the interval in which it lies with 95% confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The value.
+    pub value: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// Resamples of a bootstrap.
+const RESAMPLES: usize = 2_000;
+/// The part of them on each side of the interval.
+const TAIL: f64 = 0.025;
+
+/// The median with the percentile bootstrap's interval (Efron, 1979). With one value, and nearly so with two, the interval is
+/// only as wide as the values are apart, and says too little.
+pub fn bootstrap(values: &[f64]) -> Option<Interval> {
+    resampled(middle_of(values)?, |random| middle_of(&drawn(values, random)))
+}
+
+/// The ratio of two independent series' medians, `part / rest`, with its interval.
+pub fn bootstrap_ratio(part: &[f64], rest: &[f64]) -> Option<Interval> {
+    resampled(ratio(middle_of(part)?, middle_of(rest)?)?, |random| {
+        ratio(middle_of(&drawn(part, random))?, middle_of(&drawn(rest, random))?)
+    })
+}
+
+fn middle_of(values: &[f64]) -> Option<f64> {
+    Summary::of(values.iter().copied()).map(|summary| summary.median)
+}
+
+fn drawn(values: &[f64], random: &mut fastrand::Rng) -> Vec<f64> {
+    (0..values.len()).filter_map(|_| values.get(random.usize(0..values.len())).copied()).collect()
+}
+
+fn resampled(value: f64, mut draw: impl FnMut(&mut fastrand::Rng) -> Option<f64>) -> Option<Interval> {
+    // The same records give the same report.
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut drawn: Vec<f64> = (0..RESAMPLES).filter_map(|_| draw(&mut random)).collect();
+    drawn.sort_by(f64::total_cmp);
+    let last = drawn.len().checked_sub(1)?;
+    let at = |part: f64| drawn.get(Bytes(whole(part * drawn.len() as f64)).as_usize().min(last));
+    Some(Interval { value, low: *at(TAIL)?, high: *at(1.0 - TAIL)? })
 }
 
 /// `part / whole`, none when there is nothing to compare with.

@@ -23,6 +23,8 @@
 //! | [`clean`] | which of the job's dirty pages are written next |
 //! | [`room`] | how much memory the job may have, and when its pages have to go |
 //! | [`budget`] | the loss that was promised, as credits in a leaky bucket |
+//! | [`manners`] | the job held when its own progress falls (Douceur & Bolosky, SOSP 1999) |
+//! | [`smart`] | the job held in the foreground's busy periods (Yan et al., 2012) |
 //! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
 //! | [`parlour`] | when datagrams that wait may leave |
 //! | [`round_trip`] | the interval of a network interface, from the foreground's round trips |
@@ -39,6 +41,7 @@ pub mod hold;
 pub mod keep;
 pub mod lend;
 pub mod machine;
+pub mod manners;
 pub mod pages;
 pub mod parlour;
 mod random;
@@ -47,6 +50,7 @@ pub mod room;
 pub mod round_trip;
 pub mod setting;
 pub mod share;
+pub mod smart;
 pub mod time;
 pub mod trial;
 pub mod view;
@@ -69,6 +73,7 @@ pub use lend::{
 pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
 };
+pub use manners::{Manners, MannersSetting, MannersState, Progress};
 pub use pages::PageSet;
 pub use parlour::{Parlour, ParlourSetting, ParlourStep};
 pub use resource::{Input, Resource, Ticket, Wake};
@@ -76,6 +81,7 @@ pub use room::{Room, RoomAction, RoomSetting, RoomView};
 pub use round_trip::{RoundTripSetting, RoundTrips};
 pub use setting::{Closing, Foreground, Opening, Setting};
 pub use share::{Loss, Share};
+pub use smart::{Character, Smart, SmartSetting, SmartState};
 pub use time::{Interval, Nanos};
 pub use trial::{Arm, Measure, Reading, Slowdown, Trial, TrialSetting, Verdict};
 pub use view::{ClassView, Observation};

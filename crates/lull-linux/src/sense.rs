@@ -1,8 +1,10 @@
 //! Sensors: what they see becomes a [`lull_core::Observation`].
 //!
 //! The exact sensor is a set of BPF programs on block events, in its own crate. The one here needs no rights at all.
-//! [`machine`] tells whether anybody else computes, [`room`] how much memory is free for others.
+//! [`machine`] tells whether anybody else computes, [`room`] how much memory is free for others, [`processes`] what some processes
+//! have used.
 
 pub mod fallback;
 pub mod machine;
+pub mod processes;
 pub mod room;

@@ -1,4 +1,4 @@
-//! Who finds the interval best: control from the distribution of gaps, AIMD on the counters, a bucket, every fixed interval.
+//! Who finds the interval best: control from the distribution of gaps, AIMD on the counters, a bucket, `smart`, `manners`, every fixed interval.
 //!
 //! Problem: an automatic policy is good if it does as much background work as the best fixed interval that keeps the budget,
 //! which nobody knows beforehand. What it does less is its *regret*; what it costs beyond the budget is its *excess*.
@@ -14,7 +14,9 @@
 //!
 //! The closing of gaps ([`lull_core::Closing`]) is a part of control and is counted with it.
 
-use lull_core::{ControlSetting, DepthChoice, Interval, Loss, Nanos, Setting, Share};
+use lull_core::{
+    ControlSetting, DepthChoice, Interval, Loss, MannersSetting, Nanos, Setting, Share, SmartSetting,
+};
 use serde::Serialize;
 
 use crate::class::Class;
@@ -94,10 +96,14 @@ pub struct Comparison {
     pub aimd: Score,
     /// No interval, but a bucket of delay.
     pub bucket: Score,
+    /// All background held in the foreground's busy windows.
+    pub smart: Score,
+    /// All background held when its own progress falls.
+    pub manners: Score,
 }
 
 /// The policies, apart from the fixed ones.
-pub fn contenders() -> [(&'static str, Policy); 3] {
+pub fn contenders() -> [(&'static str, Policy); 5] {
     // A one-at-a-time device: the bound is not the question here.
     let aim = ControlSetting { budget: BUDGET, depth: DepthChoice::Fixed(1), ..ControlSetting::default() };
     // As much at once as control may lose.
@@ -107,6 +113,9 @@ pub fn contenders() -> [(&'static str, Policy); 3] {
         ("control", Policy::Auto(aim)),
         ("aimd", Policy::Aimd(AimdSetting::new(BUDGET))),
         ("bucket", Policy::Bucket(Setting::default(), bucket)),
+        // Windows that are learnt before the counting begins.
+        ("smart", Policy::Smart(SmartSetting::with_window(Nanos::from_secs(1)))),
+        ("manners", Policy::Manners(MannersSetting::with_sample(Nanos::from_millis(500)))),
     ]
 }
 
@@ -178,8 +187,8 @@ pub fn compare(case: &Case, seeds: u64, length: Nanos) -> Comparison {
         .filter(|(_, score)| score.loss <= budget)
         .max_by(|a, b| a.1.work.total_cmp(&b.1.work))
         .unwrap_or((Nanos::MAX, Score { loss: 0.0, work: 0.0 }));
-    let [control, aimd, bucket] = contenders().map(|(_, policy)| of(&policy));
-    Comparison { case: case.name, best_interval, best, control, aimd, bucket }
+    let [control, aimd, bucket, smart, manners] = contenders().map(|(_, policy)| of(&policy));
+    Comparison { case: case.name, best_interval, best, control, aimd, bucket, smart, manners }
 }
 
 /// How a policy follows a change of the foreground.

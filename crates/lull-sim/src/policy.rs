@@ -9,11 +9,19 @@
 //! | `auto` | [`lull_core::Control`] | from the distribution of the foreground's gaps |
 //! | `aimd` | [`aimd`] | from the counters, as TCP does it with its window (section 5.2) |
 //! | `bucket` | [`bucket`] | as given, while the delay paid for stays within a leaky bucket (section 5.1) |
+//! | `smart` | [`lull_core::smart`] | none: all background is held in the foreground's busy periods |
+//! | `manners` | [`lull_core::manners`] | none: all background is held when its own progress falls |
+//!
+//! The last two know nothing of requests. They stop and continue clients, as a signal does: what is in the device's queue is served,
+//! and nothing is added to it.
 
 pub mod aimd;
 pub mod bucket;
 
-use lull_core::{Control, ControlSetting, Interval, Nanos, Resource, Setting};
+use lull_core::{
+    Control, ControlSetting, HoldAction, Interval, Manners, MannersSetting, Nanos, Progress, Resource,
+    Setting, Smart, SmartSetting,
+};
 
 use crate::sensor::Sensor;
 use aimd::{Aimd, AimdSetting};
@@ -32,6 +40,10 @@ pub enum Policy {
     Aimd(AimdSetting),
     /// A fixed setting, and a bucket of delay; for devices that serve one request at a time.
     Bucket(Setting, BucketSetting),
+    /// Held in the foreground's busy periods.
+    Smart(SmartSetting),
+    /// Held when its own progress falls.
+    Manners(MannersSetting),
 }
 
 /// How often control looks at what was measured, as the live engine does.
@@ -45,6 +57,24 @@ enum Chooser {
     None,
     Auto(Box<Control>),
     Aimd(Aimd),
+    Smart(Smart),
+    Manners(Manners),
+}
+
+/// What a policy that holds whole clients is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    /// Time that the device has worked for the foreground.
+    pub(crate) foreground: Nanos,
+    /// What background has got done.
+    pub(crate) background: Progress,
+    /// Whether background has anything to do.
+    pub(crate) wants: bool,
+}
+
+/// Requests enter the device's queue at once.
+fn ungated() -> Setting {
+    Setting { depth: u32::MAX, ..Setting::default() }
 }
 
 /// A policy at work.
@@ -70,6 +100,8 @@ impl Governor {
                 (Chooser::Aimd(aimd), None, Setting { interval, ..Setting::default() })
             }
             Policy::Bucket(setting, bucket) => (Chooser::None, Some(Bucket::new(bucket)), setting),
+            Policy::Smart(aim) => (Chooser::Smart(Smart::new(aim)), None, ungated()),
+            Policy::Manners(aim) => (Chooser::Manners(Manners::new(aim)), None, ungated()),
         };
         Self { chooser, bucket, setting: Setting { settle: SETTLE, ..setting }, held: false }
     }
@@ -86,7 +118,7 @@ impl Governor {
     /// Looks at what was measured; every [`CONTROL_EVERY`].
     pub(crate) fn update(&mut self, now: Nanos, sensor: &mut Sensor, rotates: bool, resource: &mut Resource) {
         match &mut self.chooser {
-            Chooser::None => return,
+            Chooser::None | Chooser::Smart(_) | Chooser::Manners(_) => return,
             Chooser::Auto(control) => {
                 let setting = control.update(now, sensor.telemetry(rotates));
                 self.setting = Setting { settle: SETTLE, ..setting };
@@ -97,6 +129,15 @@ impl Governor {
             }
         }
         resource.configure(now, self.setting());
+    }
+
+    /// Whether all clients of the background are to be held or let go.
+    pub(crate) fn hold(&mut self, now: Nanos, usage: &Usage) -> Option<HoldAction> {
+        match &mut self.chooser {
+            Chooser::Smart(smart) => smart.step(now, usage.foreground),
+            Chooser::Manners(manners) => manners.step(now, usage.background, usage.wants),
+            Chooser::None | Chooser::Auto(_) | Chooser::Aimd(_) => None,
+        }
     }
 
     /// A foreground request has waited for background for `delay`.

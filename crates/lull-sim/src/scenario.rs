@@ -19,7 +19,9 @@
 //! Unknown keys are refused, with the line. Times have units; sizes are bytes. The first tenth of a run, or `warm_up`, is not
 //! counted. Each foreground is also run alone, so that the result says what it lost.
 
-use lull_core::{ControlSetting, Counters, Interval, Nanos, Setting, StartRule, Variant};
+use lull_core::{
+    ControlSetting, Counters, Interval, MannersSetting, Nanos, Setting, SmartSetting, StartRule, Variant,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::class::Class;
@@ -100,6 +102,10 @@ pub enum PolicySpec {
     Aimd(AimdSetting),
     /// A bucket of delay over a fixed setting.
     Bucket(BucketSetting),
+    /// All background held in the foreground's busy periods.
+    Smart(SmartSetting),
+    /// All background held when its own progress falls.
+    Manners(MannersSetting),
 }
 
 impl Default for PolicySpec {
@@ -386,6 +392,8 @@ impl PolicySpec {
             Self::Auto(aim) => Policy::Auto(*aim),
             Self::Aimd(aim) => Policy::Aimd(*aim),
             Self::Bucket(bucket) => Policy::Bucket(Setting::default(), *bucket),
+            Self::Smart(setting) => Policy::Smart(*setting),
+            Self::Manners(setting) => Policy::Manners(*setting),
         }
     }
 }

@@ -9,16 +9,19 @@
 //! start, the queue says *which*; so the elevator's order costs nothing of the policy. Foreground goes first whenever a
 //! place is free.
 //!
+//! A policy that holds whole clients leaves both alone: while it holds, what background asks for waits outside
+//! (`parked`).
+//!
 //! In debug builds the resource checks all its invariants (I-1 to I-6) at each step by itself.
 
 use std::collections::VecDeque;
 
 use lull_core::histogram::Histogram;
-use lull_core::{Counters, Input, Nanos, Resource, Ticket};
+use lull_core::{Counters, HoldAction, Input, Nanos, Progress, Resource, Ticket};
 
 use crate::class::Class;
 use crate::device::{Device, Request};
-use crate::policy::{Governor, Policy};
+use crate::policy::{Governor, Policy, Usage};
 use crate::sensor::Sensor;
 use crate::span::Random;
 
@@ -99,6 +102,9 @@ pub(crate) struct Station {
     taken: [u32; 2],
     started: Vec<Ticket>,
     tickets: u64,
+    /// Whether the background's clients are held, and how many of its requests have not asked yet for that reason.
+    held: bool,
+    parked: u32,
     /// When the timer goes off that was asked for last.
     timer: Option<Nanos>,
     /// Since when foreground waits while background holds a place.
@@ -128,6 +134,8 @@ impl Station {
             taken: [0; 2],
             started: Vec::new(),
             tickets: 0,
+            held: false,
+            parked: 0,
             timer: None,
             blocked_since: None,
             background_began: false,
@@ -198,6 +206,10 @@ impl Station {
 
     /// Puts the newest background request into the line before the resource.
     fn ask(&mut self, now: Nanos, later: &mut impl FnMut(Nanos, Later)) {
+        if self.held {
+            self.parked += 1;
+            return;
+        }
         self.tickets += 1;
         self.resource.step(now, Input::Arrive(Ticket(self.tickets)), &mut self.started);
         self.let_in(now, later);
@@ -264,7 +276,29 @@ impl Station {
     pub(crate) fn control(&mut self, now: Nanos, later: &mut impl FnMut(Nanos, Later)) {
         let rotates = self.device.rotates();
         self.governor.update(now, &mut self.sensor, rotates, &mut self.resource);
+        let usage = self.usage();
+        match self.governor.hold(now, &usage) {
+            Some(HoldAction::Freeze) => self.held = true,
+            Some(HoldAction::Thaw) => {
+                self.held = false;
+                for _ in 0..std::mem::take(&mut self.parked) {
+                    self.ask(now, later);
+                }
+            }
+            None => {}
+        }
         self.tick(now, later);
+    }
+
+    /// On a core progress is time, elsewhere bytes.
+    fn usage(&self) -> Usage {
+        let [foreground, background] = &self.tally;
+        let done = match self.device {
+            Device::Cpu(_) => Progress { cpu: background.busy, io_bytes: 0 },
+            _ => Progress { cpu: Nanos::ZERO, io_bytes: background.bytes },
+        };
+        let wants = !self.background.is_empty() || self.sensor.view.background.in_service > 0;
+        Usage { foreground: foreground.busy, background: done, wants }
     }
 
     fn tick(&mut self, now: Nanos, later: &mut impl FnMut(Nanos, Later)) {
@@ -342,6 +376,7 @@ impl Station {
             self.sensor.view.background.in_service as usize, in_device,
             "the sensor sees what is there"
         );
-        assert_eq!(self.resource.waiting(), self.background.len(), "one ticket for each that waits");
+        let asked = self.resource.waiting() + self.parked as usize;
+        assert_eq!(asked, self.background.len(), "one ticket for each that waits and is not parked");
     }
 }

@@ -8,6 +8,7 @@ use lull_bench::units::Bytes;
 use lull_core::{DepthChoice, IntervalChoice, Loss, Share, StartRule, Variant};
 use lull_linux::seccomp::Scope;
 
+use crate::run::policy::PolicyChoice;
 use crate::run::settings::{Given, LongestHold, ResourceChoice, SensorChoice, StatusChoice};
 use crate::run::slo::SloChoice;
 
@@ -22,7 +23,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a command as background work in the idle time of disks, CPUs and network.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Change the memory thresholds of a lull run that runs.
     Set(crate::set::SetArgs),
     /// Say what this kernel, this user and each disk support, and what lull will use.
@@ -60,6 +61,10 @@ pub(crate) enum Bench {
     Net(Box<lull_bench::NetArgs>),
     /// Memory: foreground beside jobs that take memory, page cache and write-back, under each contender (root).
     Memory(Box<lull_bench::MemoryArgs>),
+    /// Real applications beside real background jobs, under each contender, interleaved; one HTML report (root).
+    Apps(Box<lull_bench::AppsArgs>),
+    /// Compare the records of two measurements of any kind: ratios with their confidence intervals.
+    Compare(lull_bench::CompareArgs),
     /// Make the tables and pictures of an earlier run again.
     Report(lull_bench::ReportArgs),
 }
@@ -72,6 +77,14 @@ executed, 127 if it does not exist.\n\nA configuration file holds the same optio
 dashes: interval = \"5ms\"."
 )]
 pub(crate) struct RunArgs {
+    /// Who decides when the job is held: idletime (default), smart or manners.
+    ///
+    /// `smart` learns when the foreground is busy with the CPUs, in windows of 10s or of WINDOW, and suspends the job for so
+    /// long. `manners` watches the job's own progress, in samples of 100ms or of SAMPLE, and suspends it, ever longer, when
+    /// that falls. Both hold the whole job and take none of the options about resources.
+    #[arg(long, value_name = "idletime|smart[:WINDOW]|manners[:SAMPLE]")]
+    pub(crate) policy: Option<PolicyChoice>,
+
     /// Preemption interval: how long the disk stays free after foreground service.
     ///
     /// `auto` finds it from what is measured; `none` is plain priority; a time like 5ms or 250us is kept; `inf` lets no
@@ -209,6 +222,7 @@ impl RunArgs {
     /// The options that a configuration file may hold too.
     pub(crate) fn given(&self) -> Given {
         Given {
+            policy: self.policy,
             interval: self.interval,
             depth: self.depth,
             start: self.start,

@@ -32,6 +32,8 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
             Bench::Cpu(args) => Ok(lull_bench::run_cpu(&args, &own_program()?)?),
             Bench::Net(args) => Ok(lull_bench::run_net(&args, &own_program()?)?),
             Bench::Memory(args) => Ok(lull_bench::run_memory(&args, &own_program()?)?),
+            Bench::Apps(args) => Ok(lull_bench::run_apps(&args, &own_program()?)?),
+            Bench::Compare(args) => Ok(lull_bench::run_compare(&args)?),
             Bench::Report(args) => Ok(lull_bench::run_report(&args)?),
         },
         Command::Demo(args) => Ok(lull_bench::run_demo(&args, &own_program()?)?),

@@ -7,6 +7,7 @@
 //! | [`helper`] | forking the two helper processes |
 //! | [`supervisor`] | the event loop: sensors, policy, gates |
 //! | [`engine`], [`disk`], [`cpu`] | the policy of each disk and of the CPUs, wired to sensor and gates |
+//! | [`policy`], [`regulator`] | the policies that hold the whole job: smart, manners |
 //! | [`slo`] | the user's own measure of the foreground |
 //! | [`sensors`], [`cpu_start`], [`family`] | choosing and starting sensors |
 //! | [`reader`] | reading ahead for the job in the gaps |
@@ -29,8 +30,10 @@ mod helper;
 mod memory;
 mod messages;
 mod net;
+pub(crate) mod policy;
 mod protect;
 mod reader;
+mod regulator;
 pub(crate) mod sensors;
 pub(crate) mod settings;
 mod signals;
@@ -73,6 +76,8 @@ use summary::Summary;
 const READY_MS: i32 = 3_000;
 /// Every mark that only lowers; what the kernel refuses is left out by itself.
 const MARKS: [Mark; 5] = [Mark::IoprioIdle, Mark::SchedIdle, Mark::Nice, Mark::OomScore, Mark::TimerSlack];
+/// Those that lower nobody's share.
+const NEUTRAL_MARKS: [Mark; 1] = [Mark::OomScore];
 
 /// Runs the command and ends as it does.
 ///
@@ -138,7 +143,7 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
 
 /// Whether something was asked for that may not be had; that is told whoever reads the summary.
 fn has_wishes(settings: &RunSettings) -> bool {
-    settings.sensor == SensorChoice::Bpf || !settings.protect.is_everything()
+    settings.sensor == SensorChoice::Bpf || (settings.watches_disks && !settings.protect.is_everything())
 }
 
 /// Whether anybody will see the summary.
@@ -183,7 +188,9 @@ fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> Option<JobGrou
             .map_or("", |missing| &missing.why);
         notes.push(format!("no control group to freeze the job with: {why}"));
     }
-    if let Err(error) = group.set_idle_cpu() {
+    if settings.policy.marks_job()
+        && let Err(error) = group.set_idle_cpu()
+    {
         notes.push(error.to_string());
     }
     (!group.paths().is_empty()).then_some(group)
@@ -289,7 +296,10 @@ fn fork_job(
     job_end: &Channel,
 ) -> anyhow::Result<Pid> {
     let entries = group.map(JobGroup::entries).unwrap_or_default();
-    let marks: MarkSet = MARKS.into_iter().collect();
+    let marks: MarkSet = match settings.policy.marks_job() {
+        true => MARKS.into_iter().collect(),
+        false => NEUTRAL_MARKS.into_iter().collect(),
+    };
     let set_marks = || {
         // A group that cannot be entered, or a mark that is refused, is doctor's to tell: the job runs with less.
         let _ = enter(&entries);

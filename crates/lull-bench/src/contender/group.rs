@@ -26,6 +26,7 @@ use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
 use super::headroom::Controller;
+use super::suspend::Suspender;
 use crate::Error;
 use crate::error::Context;
 use crate::units::whole;
@@ -37,6 +38,8 @@ pub enum Use {
     Idle,
     /// A limited share of the CPUs.
     Quota,
+    /// Freezing, by the caller.
+    Freeze,
 }
 
 /// How a quota is written here.
@@ -103,6 +106,7 @@ pub struct CpuGroup {
     quota: Option<Quota>,
     // Before the group, so that it never writes to a group that is gone.
     controller: Option<Controller>,
+    suspender: Option<Suspender>,
     job: Option<JobGroup>,
 }
 
@@ -111,11 +115,15 @@ impl CpuGroup {
     pub fn create(purpose: Use) -> Result<Self, Error> {
         let root = Root::real();
         let job = JobGroup::create(&GroupName::next(&root), &CgroupFacts::read(&root, true));
-        let directory = job.paths().into_iter().find(|path| path.join("cpu.idle").exists());
+        let wanted: &[&str] =
+            if purpose == Use::Freeze { &["cgroup.freeze", "freezer.state"] } else { &["cpu.idle"] };
+        let has = |path: &PathBuf| wanted.iter().any(|name| path.join(name).exists());
+        let directory = job.paths().into_iter().find(has);
         let mut group = Self {
             directory: directory.clone().unwrap_or_default(),
             quota: None,
             controller: None,
+            suspender: None,
             job: None,
         };
         let missing = job.missing().iter().find(|missing| missing.what == "cpu.idle");
@@ -135,6 +143,9 @@ impl CpuGroup {
                 }
             }
             _ => {}
+        }
+        if purpose == Use::Freeze {
+            group.suspender = group.job.as_ref().map(Suspender::start).transpose()?;
         }
         Ok(group)
     }
@@ -163,6 +174,7 @@ impl CpuGroup {
 impl Drop for CpuGroup {
     fn drop(&mut self) {
         self.controller = None;
+        self.suspender = None;
         if let Some(Err(error)) = self.job.take().map(JobGroup::remove) {
             eprintln!("lull bench: {error}");
         }

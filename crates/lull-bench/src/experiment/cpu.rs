@@ -64,7 +64,8 @@ pub fn run_cpu(args: &CpuArgs, program: &Program) -> Result<(), Error> {
     let ledger = Ledger::open(&args.out, host::look(Path::new("."), program, args.seed))?;
     let measured = calibrate(args, program).and_then(|reads| {
         let mut bench = Bench { args, program, ledger, reads };
-        args.cases.iter().try_for_each(|group| bench.case(&Case::of(*group, args, reads)))
+        args.cases.iter().try_for_each(|group| bench.case(&Case::of(*group, args, reads)))?;
+        bench.ledger.ensure_measured()
     });
     // What was measured before an interruption is reported too.
     let reported = if args.json {
@@ -194,7 +195,7 @@ fn one(
 ) -> Result<Run, Error> {
     let contender = equipped.contender;
     // Dropped after everything that runs in it.
-    let group = group_of(contender, args)?;
+    let group = group_of(contender, args.headroom, args.headroom_period)?;
     let summary = summary_file(&args.out)?;
     let (mut command, mut job, mut keep) = (None, None, None);
     if contender.has_background() {
@@ -205,7 +206,7 @@ fn one(
             argv = group.wrap(argv);
         }
         command = Some(shown(&argv));
-        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: true });
+        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: true, at_once: false });
         keep = Some(file);
     }
     let foreground = case.foreground.in_round(args.seed, round);
@@ -254,16 +255,20 @@ fn disturbance(spent: MachineTimes, elapsed: Nanos, outcome: &Outcome) -> Option
 }
 
 /// The contender's control group, with its controller at work.
-fn group_of(contender: &Contender, args: &CpuArgs) -> Result<Option<CpuGroup>, Error> {
+pub(super) fn group_of(
+    contender: &Contender,
+    headroom: u64,
+    period: Nanos,
+) -> Result<Option<CpuGroup>, Error> {
     let mut group = contender.group()?;
     if let Some(group) = &mut group
         && let Some(quota) = group.quota().cloned()
     {
         let policy = Policy {
             cpus: std::thread::available_parallelism().map_or(1.0, |cpus| cpus.get() as f64),
-            headroom: args.headroom as f64 / 100.0,
+            headroom: headroom as f64 / 100.0,
             floor: FLOOR_CPUS,
-            period: args.headroom_period,
+            period,
         };
         group.control(Controller::start(quota, policy)?);
     }
@@ -271,7 +276,7 @@ fn group_of(contender: &Contender, args: &CpuArgs) -> Result<Option<CpuGroup>, E
 }
 
 /// A file for lull's summary in the output directory; removed when dropped.
-fn summary_file(directory: &Path) -> Result<TempPath, Error> {
+pub(super) fn summary_file(directory: &Path) -> Result<TempPath, Error> {
     let file = tempfile::Builder::new().prefix("summary-").suffix(".json").tempfile_in(directory);
     Ok(file.at("create a summary file in", directory)?.into_temp_path())
 }

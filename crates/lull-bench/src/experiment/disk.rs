@@ -62,7 +62,8 @@ impl Work {
                 let mut args = args.clone();
                 args.extend(["--json".into(), "--progress".into(), file.path().as_os_str().to_owned()]);
                 let argv = contender.wrap(program.load_argv(args), program);
-                let job = Job { argv, meter: Meter::Progress(Box::new(progress)), leash: false };
+                let job =
+                    Job { argv, meter: Meter::Progress(Box::new(progress)), leash: false, at_once: false };
                 Ok(Prepared { job, progress: Some(file), fault: None })
             }
             Self::Tar(tree) => {
@@ -71,7 +72,11 @@ impl Work {
                     format!("{:.1}% of the tree stayed in the page cache, so it was not cold", cached * 100.0)
                 });
                 let argv = contender.wrap(tar_argv(&tree.root), program);
-                Ok(Prepared { job: Job { argv, meter: Meter::Output, leash: false }, progress: None, fault })
+                Ok(Prepared {
+                    job: Job { argv, meter: Meter::Output, leash: false, at_once: false },
+                    progress: None,
+                    fault,
+                })
             }
         }
     }

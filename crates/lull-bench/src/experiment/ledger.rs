@@ -3,17 +3,22 @@
 //! Every run is told in one line and appended to the records as it ends. What could not be measured is told and recorded
 //! the same way, and the others go on; only an interruption ends the measurement.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::Error;
 use crate::contender::Contender;
-use crate::record::{Host, Record, Run, Unmet, Writer};
+use crate::record::{self, Host, Record, Run, Unmet, Writer};
 use crate::report;
 
 /// The records of one measurement.
 #[derive(Debug)]
 pub struct Ledger {
     out: Writer,
+    /// Runs recorded by this measurement, those of an earlier start included.
+    runs: usize,
+    /// What an earlier start of the same measurement has done: case, contender, round.
+    done: HashSet<(String, String, u32)>,
 }
 
 /// What is run in turn.
@@ -32,7 +37,48 @@ impl Ledger {
     pub fn open(directory: &Path, host: Host) -> Result<Self, Error> {
         let mut out = Writer::open(directory)?;
         out.append(&Record::Host(host))?;
-        Ok(Self { out })
+        Ok(Self { out, runs: 0, done: HashSet::new() })
+    }
+
+    /// Goes on with the measurement in the records of a directory, if it was begun on this host by this program with this seed;
+    /// begins one otherwise. What was done is not done again.
+    pub fn resume(directory: &Path, host: Host) -> Result<Self, Error> {
+        if !directory.join(record::FILE_NAME).exists() {
+            return Self::open(directory, host);
+        }
+        record::mend(directory)?;
+        let records = record::read(directory)?;
+        let is_host = |record: &&Record| matches!(record, Record::Host(_));
+        let same = records.iter().rev().find(is_host).is_some_and(|latest| match latest {
+            Record::Host(latest) => Host { date: host.date.clone(), ..latest.clone() } == host,
+            _ => false,
+        });
+        if !same {
+            return Self::open(directory, host);
+        }
+        let latest = records.iter().rposition(|record| matches!(record, Record::Host(_))).unwrap_or(0);
+        let done: HashSet<_> = records
+            .into_iter()
+            .skip(latest)
+            .filter_map(|record| match record {
+                Record::Run(run) => Some((run.case, run.contender, run.round)),
+                _ => None,
+            })
+            .collect();
+        if !done.is_empty() {
+            eprintln!("going on after {} runs that were measured before", done.len());
+        }
+        Ok(Self { out: Writer::open(directory)?, runs: done.len(), done })
+    }
+
+    /// Refuses to call a measurement done that has measured nothing.
+    pub fn ensure_measured(&self) -> Result<(), Error> {
+        if self.runs > 0 {
+            return Ok(());
+        }
+        let detail =
+            "every case and contender was left out; the reasons are above and in raw.jsonl".to_owned();
+        Err(Error::Unmet { what: "anything to report".to_owned(), detail })
     }
 
     /// Runs every contender once in every round, in an order of the round's own.
@@ -44,11 +90,15 @@ impl Ledger {
     ) -> Result<(), Error> {
         for round in 1..=plan.rounds {
             for (position, contender) in shuffled(&plan.contenders, plan.seed, round).iter().enumerate() {
+                if self.done.contains(&(case.to_owned(), contender.name(), round)) {
+                    continue;
+                }
                 match one(contender, round) {
                     Ok(run) => {
                         let run = Run { round, position, ..run };
                         eprintln!("  {}", report::one_line(&run));
                         self.out.append(&Record::Run(run))?;
+                        self.runs += 1;
                     }
                     Err(Error::Interrupted) => return Err(Error::Interrupted),
                     Err(error) => self.unmet(case, Some(contender), error.to_string())?,
@@ -73,3 +123,6 @@ pub fn shuffled(contenders: &[Contender], seed: u64, round: u32) -> Vec<Contende
     fastrand::Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round))).shuffle(&mut order);
     order
 }
+
+#[cfg(test)]
+mod tests;

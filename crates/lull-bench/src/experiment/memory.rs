@@ -239,6 +239,7 @@ fn one(
         argv,
         meter: Meter::Progress(Box::new(progress)),
         leash: false,
+        at_once: false,
     });
     let front = Front { case, machine: machine.as_ref() };
     let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);

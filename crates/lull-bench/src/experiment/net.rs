@@ -54,7 +54,7 @@ pub fn run_net(args: &NetArgs, program: &Program) -> Result<(), Error> {
     } else {
         report::write(&args.out, &mut std::io::stdout().lock())
     };
-    measured.and(reported)
+    measured.and(reported).and_then(|()| ledger.ensure_measured())
 }
 
 fn cases(args: &NetArgs) -> impl Iterator<Item = Case> {
@@ -112,7 +112,7 @@ fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) ->
             vec!["nsenter".into(), format!("--net={}", bed.left.namespace().path()).into(), "--".into()];
         argv.extend(equipped(contender, args).wrap(flood, program));
         command = Some(shown(&argv));
-        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: false });
+        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: false, at_once: false });
         keep = Some((file, receiver));
     }
     let front = Front { case, bed: &bed };

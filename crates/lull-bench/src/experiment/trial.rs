@@ -49,6 +49,8 @@ pub struct Tick {
     pub foreground: Option<PeriodReport>,
     /// The background's bytes per second over the last half second.
     pub background_rate: Option<f64>,
+    /// The process that leads the background, if there is one.
+    pub background: Option<i32>,
 }
 
 /// What a run gave.
@@ -154,13 +156,14 @@ fn watch(
             Err(RecvTimeoutError::Disconnected) => break,
         };
         let now = clock::now();
-        let mut tick = Tick { foreground: None, background_rate: None };
+        let mut tick = Tick { foreground: None, background_rate: None, background: None };
         if let Some(running) = &mut background {
             running.sample(now);
             if let Some(beats) = beats.filter(|_| now >= counting) {
                 running.follow(beats.at(now));
             }
             tick.background_rate = running.recent_rate();
+            tick.background = Some(running.pid());
             if !*stopping && running.ended(now)? {
                 *stopping = true;
                 process.terminate();
@@ -204,7 +207,11 @@ fn watch_alone(
         if running.ended(now)? {
             return Ok((begun.min(now), now));
         }
-        observe(Tick { foreground: None, background_rate: running.recent_rate() });
+        observe(Tick {
+            foreground: None,
+            background_rate: running.recent_rate(),
+            background: Some(running.pid()),
+        });
         thread::sleep(POLL);
     }
 }

@@ -58,6 +58,24 @@ impl Recorder {
         self.histogram.len()
     }
 
+    /// Latencies in nanoseconds and how many were at most as long, about ten points per power of two.
+    pub fn distribution(&self) -> Vec<(u64, u64)> {
+        let mut points: Vec<(u64, u64)> = Vec::new();
+        let (mut first, mut seen) = (0_u64, 0);
+        for value in self.histogram.iter_recorded() {
+            seen += value.count_since_last_iteration();
+            let at = value.value_iterated_to();
+            match points.last_mut() {
+                Some(last) if at < first.saturating_add(first / 15) => *last = (at, seen),
+                _ => {
+                    first = at;
+                    points.push((at, seen));
+                }
+            }
+        }
+        points
+    }
+
     /// The summary so far; all zero when nothing was counted.
     pub fn summary(&self) -> Latency {
         let at =

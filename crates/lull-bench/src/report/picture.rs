@@ -23,7 +23,7 @@ const INK: RGBColor = RGBColor(40, 40, 40);
 const FAINT: RGBColor = RGBColor(225, 225, 225);
 
 /// The colour of a contender.
-fn color(contender: &str) -> RGBColor {
+pub(super) fn color(contender: &str) -> RGBColor {
     match contender {
         "alone" | "again" => RGBColor(140, 140, 140),
         "solo" => RGBColor(180, 180, 180),
@@ -38,12 +38,15 @@ fn color(contender: &str) -> RGBColor {
         "rate" => RGBColor(225, 140, 40),
         "bbr" => RGBColor(150, 100, 170),
         "cpulimit" => RGBColor(200, 110, 160),
+        "suspend" => RGBColor(170, 150, 60),
+        "smart" => RGBColor(40, 150, 180),
+        "manners" => RGBColor(200, 110, 160),
         "lull" => RGBColor(30, 140, 90),
         _ => RGBColor(110, 190, 150),
     }
 }
 
-fn font(size: u32) -> TextStyle<'static> {
+pub(super) fn font(size: u32) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&INK)
 }
 

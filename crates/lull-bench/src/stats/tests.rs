@@ -41,3 +41,27 @@ proptest! {
         prop_assert!((scaled.median - summary.median * scale).abs() <= 1e-9 * scaled.median);
     }
 }
+
+#[test]
+fn the_bootstrap_holds_the_median_and_narrows_with_more_values() {
+    let spread = |count: u32| {
+        let values: Vec<f64> = (0..count).map(|n| 1.0 + f64::from(n % 5) / 10.0).collect();
+        let interval = bootstrap(&values).unwrap();
+        assert!(interval.low <= interval.value && interval.value <= interval.high, "{interval:?}");
+        assert!((interval.value - 1.2).abs() < 1e-9, "{interval:?}");
+        assert_eq!(bootstrap(&values), Some(interval), "the same each time");
+        interval.high - interval.low
+    };
+    assert!(spread(500) < spread(10));
+    assert_eq!(bootstrap(&[]), None);
+}
+
+#[test]
+fn a_ratio_of_series_is_told_apart_from_one_when_they_do_not_overlap() {
+    let (slow, fast) = ([2.0, 2.1, 1.9, 2.05], [1.0, 1.1, 0.9, 1.05]);
+    let interval = bootstrap_ratio(&slow, &fast).unwrap();
+    assert!(interval.low > 1.5 && interval.high < 2.5, "{interval:?}");
+    let same = bootstrap_ratio(&slow, &slow).unwrap();
+    assert!(same.low <= 1.0 && same.high >= 1.0, "{same:?}");
+    assert_eq!(bootstrap_ratio(&slow, &[0.0]), None, "nothing to compare with");
+}

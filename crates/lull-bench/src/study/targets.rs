@@ -16,7 +16,7 @@
 //! | `wal` | ≥ 95% | ≤ 1.20 × | – |
 //! | `ask` | – | ≤ 1.10 × | ≥ 70% of what is left |
 //!
-//! Cases of the CPU: the module `cpu`.
+//! Cases of the CPU: the module `cpu`; with real applications: the module [`apps`].
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,7 @@ use super::Row;
 use crate::experiment::quiet::CALLS;
 use crate::units::Bytes;
 
+pub mod apps;
 mod cpu;
 
 /// One aim.
@@ -116,6 +117,7 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
             Target::new("p99 / alone", 1.20, true, lull.p99.map(|summary| summary.median)),
         ],
         "ask" => vec![p99(), at_least("what is left used", 0.70, lull.idle_used)],
+        _ if apps::is_apps(case) => apps::judge(lull, rows),
         _ => cpu::judge(case, lull),
     }
 }

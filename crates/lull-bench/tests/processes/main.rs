@@ -1,7 +1,7 @@
 //! Whole processes: loads that are stopped, the slow disk through `kill -9`, small measurements.
 //!
 //! The test program is its own load generator: with a subcommand as first argument it behaves like `lull load …` or
-//! `lull bench disk …`, `lull bench cpu …`, `lull bench memory …`, or holds a test network, else it runs the tests. Tests that need root or a device say `SKIPPED` and why.
+//! `lull bench disk …`, `lull bench cpu …`, `lull bench memory …`, `lull bench apps …`, or holds a test network, else it runs the tests. Tests that need root or a device say `SKIPPED` and why.
 
 use std::error::Error;
 use std::fs;
@@ -18,9 +18,12 @@ use lull_bench::process::{Options, Proc, Program, lines};
 use lull_bench::record::{self, Record};
 use lull_bench::slowdisk::{self, SlowDisk};
 use lull_bench::units::Bytes;
-use lull_bench::{CpuArgs, DiskArgs, LoadCommand, MemoryArgs, run_cpu, run_disk, run_load, run_memory};
+use lull_bench::{
+    AppsArgs, CpuArgs, DiskArgs, LoadCommand, MemoryArgs, run_apps, run_cpu, run_disk, run_load, run_memory,
+};
 use nix::sys::signal::{Signal, kill};
 
+mod apps;
 mod cpu;
 mod memory;
 mod netbed;
@@ -35,6 +38,7 @@ enum Command {
     Disk(Box<DiskArgs>),
     Cpu(Box<CpuArgs>),
     Memory(Box<MemoryArgs>),
+    Apps(Box<AppsArgs>),
     Bed,
 }
 
@@ -44,7 +48,7 @@ fn program() -> Result<Program, Box<dyn Error>> {
 
 fn main() -> ExitCode {
     let first = std::env::args().nth(1).unwrap_or_default();
-    if !["load", "disk", "cpu", "memory", "bed"].contains(&first.as_str()) {
+    if !["load", "disk", "cpu", "memory", "apps", "bed"].contains(&first.as_str()) {
         return libtest_mimic::run(&Arguments::from_args(), trials()).exit_code();
     }
     let result = match Command::parse() {
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
         Command::Memory(args) => {
             program().and_then(|program| run_memory(&args, &program).map_err(Into::into))
         }
+        Command::Apps(args) => program().and_then(|program| run_apps(&args, &program).map_err(Into::into)),
         Command::Bed => netbed::hold_a_network(),
     };
     match result {
@@ -66,7 +71,7 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    let tests: [Test; 17] = [
+    let tests: [Test; 19] = [
         ("a_stopped_load_still_reports", a_stopped_load_still_reports),
         ("every_load_prints_one_json_line", every_load_prints_one_json_line),
         ("a_small_measurement_leaves_records_and_reports", a_small_measurement),
@@ -79,6 +84,8 @@ fn trials() -> Vec<Trial> {
             "root_a_small_memory_measurement_leaves_records_and_nothing_else",
             memory::a_small_memory_measurement,
         ),
+        ("a_killed_measurement_of_applications_goes_on", apps::a_killed_measurement_goes_on),
+        ("a_measurement_of_nothing_is_no_success", apps::nothing_measured_is_no_success),
         ("root_a_network_joins_two_hosts_and_nothing_else", netbed::joins_two_hosts),
         ("root_a_delay_counts_in_both_directions", netbed::delays_both_ways),
         ("root_a_network_may_send_lower_effort_last", netbed::sends_lower_effort_last),

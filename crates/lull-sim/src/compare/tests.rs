@@ -6,7 +6,7 @@ const AT_ONCE: f64 = 0.1 * 60.0 / 120.0;
 #[test]
 fn control_keeps_the_budget_with_every_foreground() {
     for case in cases() {
-        let [(_, control), _, _] = contenders();
+        let [(_, control), ..] = contenders();
         let score = score(&case.workload, &control, 2, Nanos::from_secs(120));
         let most = BUDGET.fraction() * (1.0 + AT_ONCE);
         assert!(score.loss <= most, "{}: {score:?}, more than {most:.3}", case.name);
@@ -27,7 +27,7 @@ fn control_does_most_of_what_the_best_interval_does() {
 fn a_bucket_keeps_its_promise_even_against_spite() {
     let all = cases();
     let case = all.iter().find(|case| case.name == "spiteful").unwrap();
-    let [_, _, (_, bucket)] = contenders();
+    let [_, _, (_, bucket), ..] = contenders();
     let score = score(&case.workload, &bucket, 1, Nanos::from_secs(60));
     assert!(score.loss <= BUDGET.fraction(), "{score:?}");
     assert!(score.work > 0.01, "{score:?}");
@@ -35,8 +35,34 @@ fn a_bucket_keeps_its_promise_even_against_spite() {
 
 #[test]
 fn after_a_change_control_finds_its_bearings() {
-    let [(name, control), _, _] = contenders();
+    let [(name, control), ..] = contenders();
     let ms = Nanos::from_millis;
     let done = converge(name, &control, ms(180), ms(20), 8, Nanos::from_secs(40));
     assert!(done.after.is_some_and(|after| after <= Nanos::from_secs(30)), "{done:?}");
+}
+
+#[test]
+fn manners_takes_a_crowd_that_was_always_there_for_usual() {
+    let all = cases();
+    let case = all.iter().find(|case| case.name == "random gaps, 60 ms").unwrap();
+    let done = compare(case, 1, Nanos::from_secs(60));
+    assert!(done.manners.loss > 2.0 * BUDGET.fraction() && done.manners.work > done.control.work, "{done:?}");
+    assert!(done.smart.work > 0.05, "{done:?}");
+}
+
+#[test]
+fn smart_holds_through_waves_that_are_longer_than_its_windows() {
+    let waves = Workload::Bursty {
+        on: Span::Exponential(Nanos::from_secs(15)),
+        off: Span::Exponential(Nanos::from_secs(15)),
+        think: Span::Fixed(PAUSE),
+    };
+    let ungated = Setting { depth: u32::MAX, ..Setting::default() };
+    let length = Nanos::from_secs(300);
+    let plain = score(&waves, &Policy::Fixed(ungated), 2, length);
+    let [.., (name, smart), _] = contenders();
+    let smart = score(&waves, &smart, 2, length);
+    assert_eq!(name, "smart");
+    assert!(smart.loss < 0.5 * plain.loss, "{smart:?} beside {plain:?}");
+    assert!(smart.work > 0.3 * plain.work, "{smart:?} beside {plain:?}");
 }

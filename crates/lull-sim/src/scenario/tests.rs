@@ -10,6 +10,8 @@ fn every_example_is_read_and_runs() {
         ("link", include_str!("../../../../examples/scenarios/link.toml")),
         ("cpu", include_str!("../../../../examples/scenarios/cpu.toml")),
         ("bucket", include_str!("../../../../examples/scenarios/bucket.toml")),
+        ("smart", include_str!("../../../../examples/scenarios/smart.toml")),
+        ("manners", include_str!("../../../../examples/scenarios/manners.toml")),
     ] {
         let scenario = parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let results = scenario.run();

@@ -26,6 +26,7 @@ use super::family::Family;
 use super::memory::link::{Link, Wish};
 use super::net::Net;
 use super::reader::Reader;
+use super::regulator::Regulator;
 
 /// A held call is looked at again after this long: its thread may have been sent a signal that it must see.
 const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
@@ -100,6 +101,8 @@ pub(crate) struct Engine {
     pub(crate) pages: Option<Arc<Link>>,
     held_for_pages: bool,
     pub(crate) net: Option<Net>,
+    /// Who holds the whole job, if not the resources above.
+    pub(crate) regulator: Option<Regulator>,
     pub(crate) counts: GateCounts,
     /// Wall time during which at least one call waited or the job was frozen.
     pub(crate) held_ns: u64,
@@ -124,6 +127,7 @@ impl Engine {
             pages: None,
             held_for_pages: false,
             net: None,
+            regulator: None,
             counts: GateCounts::default(),
             held_ns: 0,
             held_since: None,
@@ -280,13 +284,14 @@ impl Engine {
                 self.granted.values().any(|grant| grant.disk == disk && now.since(grant.at) < CALL_AT_MOST);
             next.sooner(self.disks[disk].hold(now, covered));
         }
-        let is_held = self.wants_frozen();
+        next.sooner(self.regulator.as_mut().map(|regulator| regulator.turn(now)));
+        let is_held = self.wants_frozen(now);
         next.sooner(self.cpu.as_mut().map(|cpu| cpu.turn(now, is_held)));
         next.sooner(self.net.as_mut().map(|net| net.turn(now)));
         next.sooner(self.read_ahead(now));
         next.sooner(self.write_back(now));
         next.sooner(self.let_signals_through(now));
-        let held = !self.waiters.is_empty() || self.wants_frozen();
+        let held = !self.waiters.is_empty() || self.wants_frozen(now);
         match (held, self.held_since) {
             (true, None) => self.held_since = Some(now),
             (false, Some(since)) => {
@@ -385,12 +390,13 @@ impl Engine {
         self.reader.bytes
     }
 
-    /// Whether some resource wants the job frozen.
-    pub(crate) fn wants_frozen(&self) -> bool {
+    /// Whether some resource, or the regulator, wants the job frozen.
+    pub(crate) fn wants_frozen(&self, now: Nanos) -> bool {
         self.held_for_pages
             || self.disks.iter().any(Disk::is_frozen)
             || self.cpu.as_ref().is_some_and(Cpu::is_frozen)
             || self.net.as_ref().is_some_and(Net::is_frozen)
+            || self.regulator.as_ref().is_some_and(|regulator| regulator.is_frozen(now))
     }
 
     /// Lets every waiting call go: the supervisor ends.
@@ -398,6 +404,7 @@ impl Engine {
         self.reader.stop();
         self.cpu = None;
         self.net = None;
+        self.regulator = None;
         let ids: Vec<u64> = self.waiters.keys().copied().collect();
         for id in ids {
             self.release(now, id);

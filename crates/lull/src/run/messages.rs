@@ -78,6 +78,9 @@ pub(crate) struct Status {
     pub(crate) frozen_for_cpu: bool,
     /// An interface wants the job frozen.
     pub(crate) frozen_for_net: bool,
+    /// What the policy is doing, where it holds the whole job.
+    #[serde(default)]
+    pub(crate) regulation: Option<String>,
     /// Interfaces that the job sends through.
     pub(crate) links: Vec<LinkStatus>,
 }

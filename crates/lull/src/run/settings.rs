@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use super::cpu::CpuAim;
 use super::memory::{CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
+use super::policy::PolicyChoice;
 use super::protect;
 use super::slo::SloChoice;
 
@@ -70,6 +71,8 @@ pub(crate) enum StatusChoice {
 /// Everything about a run but the command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunSettings {
+    /// Who decides when the job is held; the rest is idletime's, but for the last few.
+    pub(crate) policy: PolicyChoice,
     pub(crate) control: ControlSetting,
     /// What the foreground may lose at most.
     pub(crate) promise: Loss,
@@ -105,6 +108,7 @@ struct File {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct RunSection {
+    policy: Option<String>,
     interval: Option<String>,
     depth: Option<toml::Value>,
     start: Option<String>,
@@ -129,6 +133,7 @@ struct RunSection {
 /// The options of `lull run` as given, each still optional.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
+    pub(crate) policy: Option<PolicyChoice>,
     pub(crate) interval: Option<IntervalChoice>,
     pub(crate) depth: Option<DepthChoice>,
     pub(crate) start: Option<StartRule>,
@@ -206,7 +211,7 @@ fn one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
     }
 }
 
-fn parse(text: &str) -> anyhow::Result<Given> {
+pub(crate) fn parse(text: &str) -> anyhow::Result<Given> {
     let run = toml::from_str::<File>(text).map_err(|error| one_line(text, &error))?.run;
     let depth = match run.depth {
         None => None,
@@ -215,6 +220,7 @@ fn parse(text: &str) -> anyhow::Result<Given> {
         Some(other) => bail!("run.depth: '{other}' is not a bound; use \"auto\" or a number from 1"),
     };
     Ok(Given {
+        policy: value("policy", run.policy)?,
         interval: value("interval", run.interval)?,
         depth: value("depth", depth)?,
         start: value("start", run.start)?,
@@ -270,6 +276,10 @@ impl Given {
     /// # Errors
     /// When something named to be protected cannot be found.
     pub(crate) fn over(self, file: Self) -> anyhow::Result<RunSettings> {
+        let policy = self.policy.or(file.policy).unwrap_or_default();
+        if policy != PolicyChoice::Idletime {
+            return self.held_by(policy, file);
+        }
         let default = ControlSetting::default();
         let promise = self.max_slowdown.or(file.max_slowdown).unwrap_or(MAX_SLOWDOWN);
         let control = ControlSetting {
@@ -336,6 +346,27 @@ impl Given {
             sensor: self.sensor.or(file.sensor).unwrap_or_default(),
             protect: protect::find(&named)?,
             disks,
+            status: self.status.or(file.status).unwrap_or_default(),
+            ..RunSettings::default()
+        })
+    }
+
+    /// Settings for a policy that holds the whole job. What the file says of idletime is left aside.
+    fn held_by(self, policy: PolicyChoice, file: Self) -> anyhow::Result<RunSettings> {
+        if let Some(option) = self.of_idletime() {
+            bail!("{option} means nothing to --policy {}; leave one of them out", policy.name());
+        }
+        let named = if self.protect.is_empty() { file.protect } else { self.protect };
+        let protect = protect::find(&named)?;
+        if !protect.cgroup_ids.is_empty() || (!named.is_empty() && !matches!(policy, PolicyChoice::Smart(_)))
+        {
+            bail!("--protect: --policy smart takes process ids, --policy manners looks at the job alone");
+        }
+        Ok(RunSettings {
+            policy,
+            scope: Scope::None,
+            io_uring: true,
+            protect,
             status: self.status.or(file.status).unwrap_or_default(),
             ..RunSettings::default()
         })

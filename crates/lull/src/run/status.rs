@@ -97,6 +97,9 @@ pub(crate) fn wipe(rows: u16) -> String {
 
 /// One line for a person.
 pub(crate) fn text(status: &Status) -> String {
+    if let Some(regulation) = &status.regulation {
+        return format!("lull {regulation} | active {:.0}%", status.active * 100.0);
+    }
     let doing = match (status.frozen, status.waiting, status.state) {
         (true, ..) if status.frozen_for_cpu => "held: the foreground uses the CPUs",
         (true, ..) if status.frozen_for_net => "held: the foreground uses the network",

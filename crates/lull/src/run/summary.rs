@@ -120,6 +120,11 @@ pub(crate) struct Summary {
     /// Time in which some call waited or the job was frozen.
     pub(crate) held_ns: u64,
     pub(crate) sensor: String,
+    /// The policy's name, and what it learnt if it holds the whole job.
+    #[serde(default)]
+    pub(crate) policy: String,
+    #[serde(default)]
+    pub(crate) regulation: Option<String>,
     pub(crate) gate: super::engine::GateCounts,
     /// Bytes that lull read ahead for the job, in the gaps.
     pub(crate) read_ahead_bytes: u64,
@@ -181,6 +186,20 @@ impl Summary {
             return text;
         }
         let active = 100.0 - percent(self.held_ns, self.wall_ns);
+        if let Some(learnt) = &self.regulation {
+            let job = self.command.first().map_or("job", String::as_str);
+            let _ = writeln!(
+                text,
+                "lull: {job} in {}, {active:.1}% of it active; policy {}, held {} times, {} in all",
+                Nanos(self.wall_ns),
+                self.policy,
+                self.freezes,
+                Nanos(self.frozen_ns)
+            );
+            let _ = writeln!(text, "lull: {learnt}");
+            self.add_cost(&mut text);
+            return text;
+        }
         let _ = writeln!(
             text,
             "lull: {} in {}, {active:.1}% of it active; {} calls gated, {} waited ({} in all), {} served from the page cache",
@@ -237,6 +256,11 @@ impl Summary {
         if let Some(net) = &self.net {
             text += &net.text();
         }
+        self.add_cost(&mut text);
+        text
+    }
+
+    fn add_cost(&self, text: &mut String) {
         let _ = writeln!(
             text,
             "lull: own cost {} of CPU, {} of memory, started in {}; sensor {}",
@@ -245,8 +269,7 @@ impl Summary {
             Nanos(self.startup_ns),
             self.sensor
         );
-        self.add_notes(&mut text);
-        text
+        self.add_notes(text);
     }
 
     fn add_notes(&self, text: &mut String) {

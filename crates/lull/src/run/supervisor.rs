@@ -31,6 +31,7 @@ use super::freezer::Freezer;
 use super::memory::{Memory, MemoryAim};
 use super::messages::{FromSupervisor, Status, ToSupervisor};
 use super::net::Net;
+use super::regulator::Regulator;
 use super::sensors::{self, Sensors};
 use super::settings::RunSettings;
 use super::slo::Slo;
@@ -268,6 +269,7 @@ impl Supervisor {
         let engine = Arc::new(Mutex::new(Engine::new(disks, family.clone(), Arc::clone(&self.shared))));
         let net_sensor = net.as_ref().map_or(-1, Net::wake_fd);
         lock(&engine).net = net;
+        lock(&engine).regulator = Regulator::new(&self.settings, &family);
         let gone = Arc::new(AtomicBool::new(false));
         lock(&engine).pages = memory.as_ref().map(|memory| Arc::clone(&memory.link));
         if let Some(listener) = &listener {
@@ -281,7 +283,7 @@ impl Supervisor {
         let is_refused = self.settings.watches_disks && bpf.is_none();
         let mut cpus = CpuStart::begin(&self.settings, is_refused, family.clone(), slo, &nudge);
         // Without an idle CPU group a session of the job's own weighs as much as the user's.
-        let lone = !freezer.group().is_some_and(JobGroup::has_idle_cpu);
+        let lone = self.settings.policy.marks_job() && !freezer.group().is_some_and(JobGroup::has_idle_cpu);
         // SAFETY: only asks; the front leads or shares the session in which the job was started.
         let session = unsafe { libc::getsid(libc::getppid()) };
         let mut sessions = lone.then(|| (Sessions::of_job_started_in(session), Nanos::ZERO));
@@ -299,7 +301,7 @@ impl Supervisor {
                 sleep.watch(CPU_SENSOR, cpus.wake_fd());
             }
             let Next { at } = guard.turn(now);
-            freezer.set(now, guard.wants_frozen());
+            freezer.set(now, guard.wants_frozen(now));
             if let Some(bpf) = bpf.as_ref().filter(|_| now.since(healed) >= HEAL_EVERY) {
                 healed = now;
                 for (device, oldest) in guard.disks.iter().filter_map(|disk| disk.oldest(now)) {
@@ -408,6 +410,8 @@ impl Supervisor {
             wall_ns: now.since(began).0,
             held_ns: engine.held(now).0,
             sensor: sensor.to_owned(),
+            policy: self.settings.policy.name().to_owned(),
+            regulation: engine.regulator.as_ref().map(Regulator::learnt),
             gate: engine.counts,
             read_ahead_bytes: engine.read_ahead_bytes(),
             freezes: freezer.count(),
@@ -477,6 +481,7 @@ fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nanos) -> Statu
         status.cpu_slowdown = cpu.slowdown();
         status.frozen_for_cpu = cpu.is_frozen();
     }
+    status.regulation = engine.regulator.as_ref().map(Regulator::doing);
     if let Some(net) = &engine.net {
         status.links = net.status(now);
         status.frozen_for_net = net.is_frozen();

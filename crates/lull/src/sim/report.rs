@@ -113,13 +113,14 @@ A disk that takes 16 to 24 ms for everything, a greedy background, a budget of {
 lost / share of the foreground's idle time that background got. *Best fixed* is the interval with most background
 work within the budget, out of twenty, chosen with hindsight for each foreground. *Control* is what `lull run` uses (gap
 distribution, with closing). *AIMD* is the paper's idea of a window on the counters (section 5.2). *Bucket* starts
-background at once and bounds the delay by a leaky bucket (section 5.1). Foregrounds that do not wait for their requests, and
+background at once and bounds the delay by a leaky bucket (section 5.1). *Smart* and *manners* hold all background in the
+foreground's busy windows of 1 s, or when its own progress falls; they see no requests and know no budget. Foregrounds that do not wait for their requests, and
 the spiteful one, which comes whenever background has started, lose the share of the time for which they waited; bursts, the
 share of their own time.
 The bucket counts all time, so bursts that fill half of it may lose twice the budget. *Regret* is the work of the best fixed interval less that of control, in points; negative: control does more.
 
-| foreground | best fixed | control | AIMD | bucket | regret |
-|---|---|---|---|---|---|
+| foreground | best fixed | control | AIMD | bucket | smart | manners | regret |
+|---|---|---|---|---|---|---|---|
 "
     );
     for c in comparisons {
@@ -130,11 +131,13 @@ The bucket counts all time, so bursts that fill half of it may lose twice the bu
         };
         let _ = writeln!(
             text,
-            "| {} | {best} | {} | {} | {} | {:.1} |",
+            "| {} | {best} | {} | {} | {} | {} | {} | {:.1} |",
             c.case,
             score(&c.control),
             score(&c.aimd),
             score(&c.bucket),
+            score(&c.smart),
+            score(&c.manners),
             (c.best.work - c.control.work) * 100.0
         );
     }

@@ -48,6 +48,8 @@ pub struct Job {
     pub meter: Meter,
     /// Whether its standard input is a pipe that closes when the harness is gone.
     pub leash: bool,
+    /// Whether the foreground begins beside it at once, instead of once it has moved something: for a control that learns first.
+    pub at_once: bool,
 }
 
 /// A progress file that a load and the harness share; removed when dropped.
@@ -86,6 +88,7 @@ pub(super) struct Running {
     /// Whether the leader's processor time is that of the whole job.
     whole_tree: bool,
     ended_at: Option<Nanos>,
+    at_once: bool,
 }
 
 enum Counter {
@@ -106,8 +109,8 @@ impl Running {
     pub(super) fn start(job: Job) -> Result<Self, Error> {
         let (process, stdout) = Proc::spawn(&job.argv, Options { leash: job.leash, ..Options::default() })?;
         let started = clock::now();
-        // Jobs counted by lines are shell loops: their children die by the same signal, unwaited for.
-        let whole_tree = !matches!(job.meter, Meter::Lines(_));
+        // Jobs counted by lines, and those that begin at once, are shell loops: their children die by the same signal, unwaited for.
+        let whole_tree = !job.at_once && !matches!(job.meter, Meter::Lines(_));
         let bytes = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&bytes);
         let mut report = None;
@@ -129,10 +132,28 @@ impl Running {
                 Counter::Counted(bytes)
             }
         };
-        Ok(Self { process, counter, started, report, samples: Vec::new(), whole_tree, ended_at: None })
+        Ok(Self {
+            process,
+            counter,
+            started,
+            report,
+            samples: Vec::new(),
+            whole_tree,
+            ended_at: None,
+            at_once: job.at_once,
+        })
     }
 
+    /// The process that leads it.
+    pub(super) fn pid(&self) -> i32 {
+        self.process.pid().as_raw()
+    }
+
+    /// Waits until it works, if that is wanted.
     pub(super) fn await_first_bytes(&mut self) -> Result<(), Error> {
+        if self.at_once {
+            return Ok(());
+        }
         let deadline = clock::now().plus(FIRST_BYTES);
         loop {
             stop::check()?;

@@ -12,7 +12,12 @@ fn bytes_between_samples_are_in_proportion() {
 }
 
 fn job(script: &str, meter: Meter) -> Job {
-    Job { argv: ["sh", "-c", script].iter().map(OsString::from).collect(), meter, leash: false }
+    Job {
+        argv: ["sh", "-c", script].iter().map(OsString::from).collect(),
+        meter,
+        leash: false,
+        at_once: false,
+    }
 }
 
 fn window() -> Window {

@@ -45,3 +45,20 @@ proptest! {
         prop_assert!(summary.mean_ns.abs_diff(mean) <= 1);
     }
 }
+
+#[test]
+fn the_distribution_ends_with_everything_and_never_counts_longer_ones() {
+    let mut recorder = Recorder::new();
+    (1..=10_000_u64).for_each(|n| recorder.record(Nanos(n * 1_000)));
+    let points = recorder.distribution();
+    assert!(points.len() < 200, "{}", points.len());
+    assert_eq!(points.last().map(|(_, count)| *count), Some(10_000));
+    for pair in points.windows(2) {
+        assert!(pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1);
+    }
+    for (at, count) in points {
+        // Within the histogram's three digits.
+        assert!(count * 1_000 <= at + at / 500, "{count} values up to {at}");
+    }
+    assert!(Recorder::new().distribution().is_empty());
+}

@@ -23,7 +23,7 @@ use lull_linux::gate::room::{CLOSED_BURST_BYTES, OVERHEAD_BYTES, Room};
 
 /// How often the end of F is looked for while datagrams wait: it has no time of its own.
 const LOOK_EVERY: Nanos = Nanos::from_micros(50);
-/// How often an empty room looks whether it is still wanted.
+/// How often a room looks whether it is still wanted, if nothing else wakes it.
 const IDLE_LOOK: Nanos = Nanos::from_millis(100);
 /// How long the datagrams that wait at the end may take to leave.
 const LAST_ORDERS: Nanos = Nanos::from_millis(100);
@@ -126,7 +126,9 @@ impl Keeper {
             if !state.admits_background() && (self.senders_wait() || !self.waiting.is_empty()) {
                 let look = if state == State::Foreground { Some(now.plus(LOOK_EVERY)) } else { ends };
                 let until = step.due.into_iter().chain(look).min();
-                sleep(self.room.device(), until.unwrap_or_else(|| now.plus(IDLE_LOOK)));
+                // The end of the run may come before either.
+                let look = now.plus(IDLE_LOOK);
+                sleep(self.room.device(), until.map_or(look, |until| until.min(look)));
             } else if self.waiting.is_empty() && !self.rest() {
                 break;
             }

@@ -25,3 +25,9 @@ fn the_line_says_what_is_waited_for() {
     assert!(text(&status).contains("| resident 1.0 MiB, dirty 2.0 MiB |"));
     assert!(text(&status).ends_with("foreground 35us without, 40us with us"));
 }
+
+#[test]
+fn a_policy_that_holds_the_whole_job_says_what_it_does() {
+    let status = Status { active: 0.25, regulation: Some("smart: held".into()), ..Status::default() };
+    assert_eq!(text(&status), "lull smart: held | active 25%");
+}

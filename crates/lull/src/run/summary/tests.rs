@@ -59,3 +59,21 @@ fn a_promise_is_kept_broken_or_open() {
     assert!(told.contains("+4.0%") && told.contains("+1.0% to +20.0%") && told.contains("5.0%"), "{told}");
     assert!(slowdown(0.0, None).sentence("requests", 0.05, None).contains("too little"));
 }
+
+#[test]
+fn a_policy_that_holds_the_whole_job_is_told_with_its_holds() {
+    let summary = Summary {
+        is_complete: true,
+        command: vec!["make".into()],
+        policy: "smart".into(),
+        regulation: Some("smart: ended before the foreground was learnt".into()),
+        wall_ns: 4_000_000_000,
+        held_ns: 1_000_000_000,
+        freezes: 3,
+        frozen_ns: 1_000_000_000,
+        ..Summary::default()
+    };
+    let text = summary.text();
+    assert!(text.contains("make in 4s, 75.0% of it active; policy smart, held 3 times, 1s in all"), "{text}");
+    assert!(text.contains("ended before") && !text.contains("calls gated"), "{text}");
+}

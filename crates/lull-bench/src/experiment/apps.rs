@@ -1,0 +1,326 @@
+//! `lull bench apps`: real applications in the foreground, real jobs in the background, every way to control them.
+//!
+//! ```text
+//!  per application: start its server
+//!    per background × instances: a case
+//!      round 1: lull  alone  smart  nice  solo …     shuffled anew in every round, from the seed
+//!      round 2: …                                    each run: one line in raw.jsonl, at once
+//!  report: report.html, with everything in it
+//! ```
+//! The load of the foreground begins together with the background, not after it: controls that learn the foreground first
+//! must find it at work. The warm-up is the same for all and longer than what the slowest learns from.
+//!
+//! A measurement that is killed goes on where it was when it is started again with the same output directory ([`Ledger::resume`]).
+//! What makes runs comparable and stands in none of them is kept beside them; other terms are refused there.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`args`] | what can be asked |
+//! | [`packages`] | what has to be installed |
+//! | [`server`] | the applications, and what loads them |
+//! | [`case`] | the background jobs |
+//! | [`watch`] | CPUs and state of the background over time |
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lull_core::Nanos;
+use tempfile::TempPath;
+
+use super::cpu::{group_of, summary_file};
+use super::ledger::{Ledger, Plan};
+use super::trial::{self, Foreground, Window};
+use super::{DATA, SETTLE, host};
+use crate::contender::Contender;
+use crate::contender::group::{self, CpuGroup};
+use crate::contender::scheduler::{Guard, SYS_BLOCK};
+use crate::error::Context;
+use crate::process::{Program, shown};
+use crate::record::Run;
+use crate::units::whole;
+use crate::{Error, clock, corpus, report, stop};
+
+pub mod args;
+pub mod case;
+pub mod packages;
+pub mod server;
+pub mod watch;
+
+pub use args::{App, AppsArgs, Work};
+
+use args::name;
+use case::Places;
+use server::Server;
+use watch::Watch;
+
+/// Share of the CPUs that the headroom controller leaves free, in percent, and how often it adapts.
+const HEADROOM: (u64, Nanos) = (20, Nanos::from_secs(5));
+/// Where the terms of a measurement are kept.
+const TERMS: &str = "terms.txt";
+
+/// `lull bench apps`: measures, then writes the report.
+///
+/// # Errors
+/// When nothing could be measured, when the records cannot be written, or after an interruption.
+pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
+    stop::install()?;
+    group::sweep();
+    let program = &match &args.lull {
+        Some(exe) => program.clone().with_runner(exe.clone()),
+        None => program.clone(),
+    };
+    let directory = args.dir.join(DATA).join("apps");
+    std::fs::create_dir_all(&directory).at("create", &directory)?;
+    keep_terms(&args.out, &args.terms())?;
+    let host = host::look(&directory, program, args.seed);
+    let disk = host.disk.clone();
+    let ledger = Ledger::resume(&args.out, host)?;
+    let mut bench = Bench { args, program, disk, ledger, directory, contenders: Vec::new() };
+    let measured = bench.measure().and_then(|()| bench.ledger.ensure_measured());
+    // What was measured before an interruption is reported too.
+    let reported = report::write(&args.out, &mut std::io::stdout().lock());
+    measured.and(reported)
+}
+
+/// Refuses to add runs to a directory of runs that were made on other terms.
+fn keep_terms(directory: &Path, terms: &str) -> Result<(), Error> {
+    std::fs::create_dir_all(directory).at("create", directory)?;
+    let path = directory.join(TERMS);
+    match std::fs::read_to_string(&path) {
+        Ok(kept) if kept.trim() == terms => Ok(()),
+        Ok(kept) => Err(Error::Argument {
+            argument: format!("--out {}", directory.display()),
+            problem: format!("it holds runs on other terms ({}); choose another directory", kept.trim()),
+        }),
+        Err(_) => std::fs::write(&path, format!("{terms}\n")).at("write", &path),
+    }
+}
+
+struct Bench<'a> {
+    args: &'a AppsArgs,
+    program: &'a Program,
+    disk: Option<String>,
+    ledger: Ledger,
+    directory: PathBuf,
+    /// Those that can run here.
+    contenders: Vec<Contender>,
+}
+
+impl Bench<'_> {
+    fn measure(&mut self) -> Result<(), Error> {
+        let args = self.args;
+        let needs = args.foreground.iter().flat_map(|app| packages::of_app(*app));
+        let missing =
+            packages::missing(needs.chain(args.background.iter().flat_map(|w| packages::of_work(*w))));
+        if !missing.is_empty() && !args.no_install {
+            // What cannot be installed leaves its cases out, with the reason.
+            packages::install(&missing).unwrap_or_else(|error| eprintln!("{error}"));
+        }
+        eprintln!("making data files in {}", self.directory.display());
+        let places = Places::make(&self.directory, args.tree_size, args.seed)?;
+        for contender in args.contenders() {
+            stop::check()?;
+            match Equipped::of(&contender, args).obstacle(self.disk.as_deref(), self.program) {
+                None => {
+                    eprintln!("contender {}", Equipped::of(&contender, args).about(self.program));
+                    self.contenders.push(contender);
+                }
+                Some(detail) => self.ledger.unmet("all", Some(&contender), detail)?,
+            }
+        }
+        args.foreground.iter().try_for_each(|app| self.app(*app, &places))
+    }
+
+    fn app(&mut self, app: App, places: &Places) -> Result<(), Error> {
+        let place = self.directory.join(name(&app));
+        let lacks = packages::missing(packages::of_app(app));
+        if !lacks.is_empty() {
+            let detail = format!("not installed; install with: {}", packages::line(&lacks));
+            return self.ledger.unmet(&name(&app), None, detail);
+        }
+        eprintln!("starting {}", name(&app));
+        let mut server = match Server::start(app, self.args, &place) {
+            Ok(server) => server,
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => return self.ledger.unmet(&name(&app), None, error.to_string()),
+        };
+        for work in &self.args.background {
+            for instances in &self.args.instances {
+                self.case(&mut server, app, *work, *instances, places)?;
+            }
+        }
+        drop(server);
+        std::fs::remove_dir_all(&place).at("remove", &place)
+    }
+
+    fn case(
+        &mut self,
+        server: &mut Server,
+        app: App,
+        work: Work,
+        instances: u32,
+        places: &Places,
+    ) -> Result<(), Error> {
+        let case = format!("{}-{}-{instances}", name(&app), name(&work));
+        let lacks = packages::missing(packages::of_work(work));
+        if !lacks.is_empty() {
+            let detail = format!("not installed; install with: {}", packages::line(&lacks));
+            return self.ledger.unmet(&case, None, detail);
+        }
+        let (args, program, disk) = (self.args, self.program, self.disk.clone());
+        let window = Window { warmup: seconds(args.warmup), length: seconds(args.seconds) };
+        let count = self.contenders.len();
+        let run_s = (args.warmup + args.seconds + 1.0) * count as f64 * f64::from(args.rounds);
+        eprintln!("{case}: {count} contenders, {} rounds, about {run_s:.0} s", args.rounds);
+        let plan = Plan { contenders: self.contenders.clone(), seed: args.seed, rounds: args.rounds };
+        self.ledger.rounds(&case, &plan, &mut |contender, round| {
+            server.check()?;
+            let equipped = Equipped::of(contender, args);
+            let front = server.front(args.seed, round);
+            let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
+            let job = (work, instances, places);
+            let mut run = one(&equipped, foreground, job, window, program, disk.as_deref(), &args.out)?;
+            run.case.clone_from(&case);
+            Ok(run)
+        })
+    }
+}
+
+/// A contender with what the arguments add to its command line. Its name in the records stays.
+#[derive(Clone, Debug)]
+struct Equipped {
+    contender: Contender,
+    flags: Vec<String>,
+}
+
+impl Equipped {
+    fn of(contender: &Contender, args: &AppsArgs) -> Self {
+        let flags = match contender {
+            Contender::Policy("smart") => {
+                vec!["--policy".to_owned(), format!("smart:{}", args.smart_window)]
+            }
+            Contender::Policy(policy) => vec!["--policy".to_owned(), (*policy).to_owned()],
+            Contender::Lull(own) => {
+                args.lull_args.split_whitespace().map(str::to_owned).chain(own.iter().cloned()).collect()
+            }
+            _ => Vec::new(),
+        };
+        Self { contender: contender.clone(), flags }
+    }
+
+    /// The contender that is started; lull tells its summary to a file, if one is given.
+    fn started(&self, summary: Option<&Path>) -> Contender {
+        if !self.contender.is_run() {
+            return self.contender.clone();
+        }
+        let mut flags = self.flags.clone();
+        if let Some(summary) = summary {
+            let file = summary.to_string_lossy().into_owned();
+            flags.extend(["-q".to_owned(), "--json".to_owned(), "--summary".to_owned(), file]);
+        }
+        Contender::Lull(flags)
+    }
+
+    fn obstacle(&self, disk: Option<&str>, program: &Program) -> Option<String> {
+        self.started(None).obstacle(disk, program)
+    }
+
+    /// The name and the command, for the report.
+    fn about(&self, program: &Program) -> String {
+        let about = self.started(None).about(program);
+        let command = about.split_once(": ").map_or(about.as_str(), |(_, command)| command);
+        format!("{}: {command}", self.contender.name())
+    }
+}
+
+/// One contender's run.
+fn one(
+    equipped: &Equipped,
+    foreground: Option<&dyn Foreground>,
+    (work, instances, places): (Work, u32, &Places),
+    window: Window,
+    program: &Program,
+    disk: Option<&str>,
+    out: &Path,
+) -> Result<Run, Error> {
+    let contender = &equipped.contender;
+    let _scheduler = match (contender.scheduler(), disk) {
+        (Some(wanted), Some(disk)) => Some(Guard::select(Path::new(SYS_BLOCK), disk, wanted)?),
+        _ => None,
+    };
+    empty(&places.scratch)?;
+    let cached = corpus::chill(&places.tree)?;
+    // Dropped after everything that runs in it.
+    let group: Option<CpuGroup> = group_of(contender, HEADROOM.0, HEADROOM.1)?;
+    let summary: TempPath = summary_file(out)?;
+    let (mut command, mut job, mut keep) = (None, None, None);
+    if contender.has_background() {
+        let mut prepared = case::prepare(work, instances, places, program)?;
+        let mut argv = equipped.started(Some(&summary)).wrap(std::mem::take(&mut prepared.argv), program);
+        if let Some(group) = &group {
+            argv = group.wrap(argv);
+        }
+        command = Some(shown(&argv));
+        let (ready, file) = prepared.job(argv);
+        (job, keep) = (Some(ready), file);
+    }
+    std::thread::sleep(SETTLE);
+    let mut watch = Watch::begin(clock::now());
+    let outcome =
+        trial::run(foreground, job, window, program, &mut |tick| watch.look(clock::now(), tick.background))?;
+    drop(keep);
+    let mut notes = outcome.notes;
+    if cached > 0.01 {
+        notes.push(format!("{:.0}% of the tree was cached when it began", cached * 100.0));
+    }
+    if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
+        notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
+    }
+    let held_s = if contender.is_run() { held(&summary, &mut notes) } else { None };
+    empty(&places.scratch)?;
+    Ok(Run {
+        contender: contender.name(),
+        command,
+        foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
+        foreground: outcome.foreground,
+        background: outcome.background,
+        over_time: watch.moments(),
+        held_s,
+        counted: true,
+        notes,
+        ..Run::default()
+    })
+}
+
+/// How long the job was held, says lull's summary.
+fn held(summary: &Path, notes: &mut Vec<String>) -> Option<f64> {
+    let text = std::fs::read_to_string(summary).unwrap_or_default();
+    match serde_json::from_str::<serde_json::Value>(&text) {
+        Ok(value) => value.get("held_ns").and_then(serde_json::Value::as_u64).map(|ns| ns as f64 / 1e9),
+        Err(error) => {
+            notes.push(format!("lull left no summary that can be read: {error}"));
+            None
+        }
+    }
+}
+
+fn empty(scratch: &Path) -> Result<(), Error> {
+    // What a job leaves may change while it is being removed, until its last process is gone.
+    const ATTEMPTS: u32 = 50;
+    for _ in 0..ATTEMPTS {
+        match std::fs::remove_dir_all(scratch) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            _ => break,
+        }
+    }
+    std::fs::create_dir_all(scratch).at("make", scratch)
+}
+
+fn seconds(value: f64) -> Nanos {
+    Nanos(whole(value * 1e9))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! What `lull bench apps` can be asked.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use lull_core::Nanos;
+
+use crate::contender::Contender;
+use crate::experiment::args::with_references;
+use crate::units::Bytes;
+
+/// A foreground application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum App {
+    /// PostgreSQL with pgbench at a rate.
+    Postgres,
+    /// Redis with GET and SET at a constant rate.
+    Redis,
+    /// nginx with files at a constant rate.
+    Nginx,
+    /// A person who edits and compiles.
+    Edit,
+}
+
+/// A background job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Work {
+    /// `tar | zstd` of a tree.
+    Tar,
+    /// `rsync` of a tree.
+    Rsync,
+    /// `find | xargs sha256sum`.
+    Checksum,
+    /// `make -j2` of a C project.
+    Compile,
+    /// `bzip2` of a file.
+    Bzip2,
+    /// Streaming over memory.
+    Memory,
+    /// Writing as fast as the page cache takes it.
+    Flood,
+}
+
+/// The name on the command line and in records.
+pub fn name(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// Arguments of `lull bench apps`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AppsArgs {
+    /// Directory for records and the report. A measurement that was killed goes on here where it was.
+    #[arg(long, value_name = "DIR", default_value = "lull-bench-apps")]
+    pub out: PathBuf,
+    /// Directory for the applications' data; on the disk that is to be used.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// Foreground applications.
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',',
+          default_values = ["postgres", "redis", "nginx", "edit"])]
+    pub foreground: Vec<App>,
+    /// Background jobs.
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',',
+          default_values = ["tar", "rsync", "checksum", "compile", "bzip2", "memory", "flood"])]
+    pub background: Vec<Work>,
+    /// How many of the background job run at once; each number is a case.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2, 8],
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub instances: Vec<u32>,
+    /// Contenders to compare; alone and solo are always there, as references.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_apps,
+          default_values = ["none", "nice", "nice+ionice", "bfq", "idle", "cpu.idle", "suspend", "headroom", "smart", "manners", "lull"])]
+    pub contenders: Vec<Contender>,
+    /// Flags of `lull run` for the lull contender, e.g. "--max-slowdown 2%".
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        default_value = "",
+        allow_hyphen_values = true,
+        hide_default_value = true
+    )]
+    pub lull_args: String,
+    /// Another lull program whose `run` is measured instead of this one's.
+    #[arg(long, value_name = "FILE")]
+    pub lull: Option<PathBuf>,
+    /// Rounds; each runs every contender once.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Counted seconds per run.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
+    pub seconds: f64,
+    /// Seconds before each run's counting begins; longer than smart's characterisation (12 windows) and the
+    /// headroom controller's period.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    pub warmup: f64,
+    /// Requests per second of Redis.
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    pub redis_rate: u64,
+    /// Requests per second of nginx.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub nginx_rate: u64,
+    /// Transactions per second of PostgreSQL.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub postgres_rate: u64,
+    /// Size of the tree that tar, rsync and sha256sum read.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub tree_size: Bytes,
+    /// smart's monitoring window; the source's is 10s, which needs a warm-up of two minutes.
+    #[arg(long, value_name = "TIME", default_value = "500ms")]
+    pub smart_window: Nanos,
+    /// Seed of the order of runs and of all random numbers.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Do not install applications that are missing; leave their cases out.
+    #[arg(long)]
+    pub no_install: bool,
+}
+
+impl AppsArgs {
+    /// All contenders to run, the references first, each once.
+    pub fn contenders(&self) -> Vec<Contender> {
+        with_references(self.contenders.iter().cloned())
+    }
+
+    /// What makes two measurements comparable, and is not in the records of each run.
+    pub fn terms(&self) -> String {
+        format!(
+            "{} s after {} s, rates {}/{}/{}, tree {}, smart window {}, lull flags '{}'",
+            self.seconds,
+            self.warmup,
+            self.redis_rate,
+            self.nginx_rate,
+            self.postgres_rate,
+            self.tree_size.0,
+            self.smart_window,
+            self.lull_args
+        )
+    }
+}

@@ -1,0 +1,129 @@
+//! The background jobs: shell loops around what people run.
+//!
+//! Each instance does its work over and over, and says on its standard output how much is done, in bytes that only its own kind can be
+//! compared by: compressed data, names of files, digests, lines of make. The harness counts them.
+//!
+//! ```text
+//!  sh ─┬─ instance 1: while :; do WORK; done
+//!      ├─ instance 2: …
+//!      └─ waits for the end of its input, which is that of the harness; then ends them all
+//! ```
+//! Those that read the tree drop its pages from the page cache after each pass, as a tree larger than memory would.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::args::Work;
+use crate::experiment::cpu::case::Hogs;
+use crate::experiment::trial::{Job, Meter, ProgressFile};
+use crate::load::hog::Kind;
+use crate::process::{Program, shown};
+use crate::units::Bytes;
+use crate::{Error, corpus};
+
+/// C files of the project that is compiled.
+const UNITS: u32 = 24;
+/// What bzip2 compresses.
+const FILE: Bytes = Bytes(8 * Bytes::MIB);
+/// Memory of each hog.
+const HOG: Bytes = Bytes(256 * Bytes::MIB);
+
+/// Where the jobs find and leave things.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The tree that is read.
+    pub tree: corpus::Tree,
+    /// A C project, not compiled.
+    pub project: PathBuf,
+    /// A file.
+    pub file: PathBuf,
+    /// Where jobs write; emptied before and after each run.
+    pub scratch: PathBuf,
+}
+
+impl Places {
+    /// Makes what is not there yet in `directory`.
+    pub fn make(directory: &Path, tree_size: Bytes, seed: u64) -> Result<Self, Error> {
+        // As large as makes many files and steady progress.
+        let sizes = corpus::Sizes::Equal(Bytes(256 * Bytes::KIB));
+        let places = Self {
+            tree: corpus::tree(&directory.join("tree"), tree_size, sizes, seed)?,
+            project: directory.join("source"),
+            file: directory.join("file"),
+            scratch: directory.join("scratch"),
+        };
+        corpus::project(&places.project, UNITS)?;
+        corpus::data_file(&places.file, FILE, seed)?;
+        Ok(places)
+    }
+
+    fn quoted(path: &Path) -> String {
+        shown(&[path.into()])
+    }
+}
+
+/// A job that is ready, with the file that it counts into.
+pub struct Prepared {
+    /// What is started, without control.
+    pub argv: Vec<OsString>,
+    /// How its work is counted.
+    pub meter: Meter,
+    /// To be kept while it runs.
+    pub progress: Option<ProgressFile>,
+}
+
+impl Prepared {
+    /// The job under a control's command line.
+    pub fn job(self, argv: Vec<OsString>) -> (Job, Option<ProgressFile>) {
+        (Job { argv, meter: self.meter, leash: true, at_once: true }, self.progress)
+    }
+}
+
+/// The instances of a job.
+pub fn prepare(work: Work, instances: u32, places: &Places, program: &Program) -> Result<Prepared, Error> {
+    if work == Work::Memory {
+        let (file, progress) = ProgressFile::create()?;
+        let hogs = Hogs { kind: Kind::Memory, count: u64::from(instances), memory: HOG };
+        let argv = program.load_argv(hogs.args(file.path()));
+        return Ok(Prepared { argv, meter: Meter::Progress(Box::new(progress)), progress: Some(file) });
+    }
+    let body = body(work, places, program);
+    let argv = ["sh", "-c", &script(&body, instances)].map(OsString::from).to_vec();
+    Ok(Prepared { argv, meter: Meter::Output, progress: None })
+}
+
+/// A shell that runs `body` over and over, so many times at once, until its input ends. A body that fails is tried
+/// again, but not without a pause.
+fn script(body: &str, instances: u32) -> String {
+    format!(
+        "i=0; while [ $i -lt {instances} ]; do i=$((i+1)); \
+         ( while :; do {{ {body}; }} || sleep 1; done ) & done; cat > /dev/null; kill 0"
+    )
+}
+
+/// One pass of instance `$i`.
+fn body(work: Work, places: &Places, program: &Program) -> String {
+    let [tree, project, file, scratch] =
+        [&places.tree.root, &places.project, &places.file, &places.scratch].map(|path| Places::quoted(path));
+    let forget = shown(&program.load_argv(["forget".as_ref(), places.tree.root.as_os_str()]));
+    match work {
+        Work::Tar => format!("tar -C {tree} -cf - . | zstd -q -1 -c && {forget}"),
+        Work::Rsync => format!(
+            "rsync -a --whole-file --out-format=%n --outbuf=L {tree}/ {scratch}/$i/ && rm -rf {scratch}/$i && {forget}"
+        ),
+        Work::Checksum => {
+            format!("find {tree} -type f -print0 | xargs -0 -n 4 sha256sum && {forget}")
+        }
+        Work::Compile => format!(
+            "mkdir -p {scratch}/$i && cp {project}/* {scratch}/$i/ && make -C {scratch}/$i -j2 && make -s -C {scratch}/$i clean"
+        ),
+        Work::Bzip2 => format!("bzip2 -c {file}"),
+        Work::Flood => format!(
+            "dd if=/dev/zero of={scratch}/$i.dat bs=1M count=64 conv=notrunc 2> /dev/null && echo 64 MiB"
+        ),
+        Work::Memory => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use super::*;
+
+#[test]
+fn a_script_runs_its_instances_over_and_over_until_its_input_ends() {
+    let mut shell = Command::new("setsid")
+        .args(["sh", "-c", &script("echo $i; sleep 0.01", 2)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = shell.stdout.take().unwrap();
+    let mut seen = Vec::new();
+    let mut byte = [0];
+    while seen.iter().filter(|b| **b == b'1').count() < 2 || seen.iter().filter(|b| **b == b'2').count() < 2 {
+        assert_eq!(output.read(&mut byte).unwrap(), 1, "{seen:?}");
+        seen.push(byte[0]);
+    }
+    drop(shell.stdin.take());
+    // The pipe closes once the last instance is gone.
+    output.read_to_end(&mut seen).unwrap();
+    assert!(!shell.wait().unwrap().success(), "it ends by its own signal");
+}
+
+#[test]
+fn the_jobs_do_their_work_and_say_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let places = Places::make(dir.path(), Bytes(Bytes::MIB), 1).unwrap();
+    std::fs::create_dir_all(&places.scratch).unwrap();
+    let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
+    for work in [Work::Tar, Work::Checksum, Work::Bzip2, Work::Flood] {
+        let body = body(work, &places, &program).replace("$i", "1");
+        let output = Command::new("sh").args(["-c", &body]).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !output.stdout.is_empty(), "{work:?}: {body}: {errors}");
+    }
+}

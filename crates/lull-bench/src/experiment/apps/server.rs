@@ -1,0 +1,257 @@
+//! The applications, started and stopped by the harness on ports and directories of their own.
+//!
+//! | application | server | load |
+//! |---|---|---|
+//! | `postgres` | a cluster of its own, made by initdb, filled by `pgbench -i -s 10`, on a socket in its directory | pgbench at a rate |
+//! | `redis` | `redis-server`, append-only file, loopback | [`client`](crate::load::client) at a constant rate |
+//! | `nginx` | two workers, 64 files of 64 KiB, loopback | the same over HTTP keep-alive |
+//! | `edit` | none | [`edit`](crate::load::edit) |
+//!
+//! A server ends when it is dropped, and by a signal of the kernel when the harness is killed (`setpriv --pdeathsig`).
+//! PostgreSQL refuses to run as root: root runs it as the user `postgres`, who must be able to enter the directory.
+
+use std::ffi::OsString;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::ChildStdout;
+
+use lull_core::Nanos;
+
+use super::args::{App, AppsArgs};
+use super::packages;
+use crate::error::Context;
+use crate::experiment::trial::{Foreground, Window};
+use crate::process::{Options, POLL, Proc, Program};
+use crate::units::Bytes;
+use crate::{Error, clock, corpus, stop};
+
+/// How long a server may take to answer.
+const READY: Nanos = Nanos::from_secs(30);
+/// Files that nginx serves.
+const FILES: u64 = 64;
+const FILE_SIZE: Bytes = Bytes(64 * Bytes::KIB);
+/// pgbench's scale: about 150 MB.
+const SCALE: &str = "10";
+/// Who runs PostgreSQL when root may not.
+const POSTGRES_USER: &str = "postgres";
+
+/// A running application: what its load has to be told.
+pub struct Server {
+    load: Vec<OsString>,
+    /// Its process and the pipe that it writes to.
+    process: Option<(Proc, ChildStdout)>,
+}
+
+/// The load of one round.
+#[derive(Clone, Debug)]
+pub struct Front(Vec<OsString>);
+
+impl Foreground for Front {
+    fn argv(&self, window: Window, program: &Program) -> Vec<OsString> {
+        let mut args = self.0.clone();
+        args.extend(window.args());
+        args.push("--json".into());
+        program.load_argv(args)
+    }
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
+    words.map(OsString::from).to_vec()
+}
+
+fn path(program: &str) -> Result<OsString, Error> {
+    let missing = || Error::Unmet { what: program.to_owned(), detail: "it is not installed".to_owned() };
+    packages::find(program).map(PathBuf::into_os_string).ok_or_else(missing)
+}
+
+fn free_address() -> Result<SocketAddr, Error> {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).to("find a free port")
+}
+
+/// A directory that is empty.
+fn fresh(directory: &Path) -> Result<(), Error> {
+    if directory.exists() {
+        std::fs::remove_dir_all(directory).at("empty", directory)?;
+    }
+    std::fs::create_dir_all(directory).at("create", directory)
+}
+
+fn run(argv: &[OsString]) -> Result<(), Error> {
+    let (mut process, _stdout) = Proc::spawn(argv, Options::default())?;
+    let exit = process.wait()?;
+    if exit.status.success() { Ok(()) } else { Err(process.failed(&exit.status.to_string())) }
+}
+
+impl Server {
+    /// Starts an application in `directory`, which it empties.
+    pub fn start(app: App, args: &AppsArgs, directory: &Path) -> Result<Self, Error> {
+        fresh(directory)?;
+        let directory = &directory.canonicalize().at("find", directory)?;
+        match app {
+            App::Redis => Self::redis(args, directory),
+            App::Nginx => Self::nginx(args, directory),
+            App::Postgres => Self::postgres(args, directory),
+            App::Edit => {
+                let mut load = words(["app-edit", "--project"]);
+                load.push(directory.join("project").into_os_string());
+                Ok(Self { load, process: None })
+            }
+        }
+    }
+
+    /// What loads it in this round.
+    pub fn front(&self, seed: u64, round: u32) -> Front {
+        let seed = seed.wrapping_mul(1_000).wrapping_add(u64::from(round));
+        let mut load = self.load.clone();
+        load.extend(["--seed".into(), seed.to_string().into()]);
+        Front(load)
+    }
+
+    /// Starts `argv`, to end with the harness, and waits until `answers`.
+    fn launch(
+        privileges: Vec<OsString>,
+        argv: Vec<OsString>,
+        answers: impl Fn() -> bool,
+    ) -> Result<(Proc, ChildStdout), Error> {
+        let mut whole = privileges;
+        whole.extend(argv);
+        let (mut process, stdout) = Proc::spawn(&whole, Options::default())?;
+        let deadline = clock::now().plus(READY);
+        while !answers() {
+            stop::check()?;
+            if let Some(exit) = process.poll()? {
+                return Err(process.failed(&format!("the server ended with {}", exit.status)));
+            }
+            if clock::now() >= deadline {
+                return Err(process.failed("the server does not answer"));
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok((process, stdout))
+    }
+
+    fn client(protocol: &str, address: SocketAddr, rate: u64, items: u64) -> Vec<OsString> {
+        let mut load = words(["app-client", "--protocol", protocol]);
+        for (flag, value) in
+            [("--address", address.to_string()), ("--rate", rate.to_string()), ("--items", items.to_string())]
+        {
+            load.extend([flag.into(), value.into()]);
+        }
+        load
+    }
+
+    fn redis(args: &AppsArgs, directory: &Path) -> Result<Self, Error> {
+        let address = free_address()?;
+        let mut argv = vec![path("redis-server")?];
+        argv.extend(words([
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "yes",
+            "--logfile",
+            "log",
+            "--port",
+        ]));
+        argv.extend([address.port().to_string().into(), "--dir".into(), directory.into()]);
+        let process = Self::launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || {
+            TcpStream::connect(address).is_ok()
+        })?;
+        let load = Self::client("redis", address, args.redis_rate, 10_000);
+        Ok(Self { load, process: Some(process) })
+    }
+
+    fn nginx(args: &AppsArgs, directory: &Path) -> Result<Self, Error> {
+        let address = free_address()?;
+        for file in 0..FILES {
+            corpus::data_file(&directory.join(format!("www/f{file}")), FILE_SIZE, args.seed + file)?;
+        }
+        let at = directory.display();
+        let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+        let temporary: String = kinds.map(|kind| format!("  {kind}_temp_path {at}/{kind};\n")).concat();
+        let user = if nix::unistd::geteuid().is_root() { "user root;\n" } else { "" };
+        let text = format!(
+            "{user}daemon off;\nworker_processes 2;\npid {at}/nginx.pid;\nerror_log {at}/error.log;\nevents {{}}\n\
+             http {{\n{temporary}  access_log off;\n  sendfile on;\n  keepalive_requests 1000000000;\n  \
+             keepalive_timeout 3600s;\n  server {{ listen {address}; root {at}/www; }}\n}}\n"
+        );
+        let configuration = directory.join("nginx.conf");
+        std::fs::write(&configuration, text).at("write", &configuration)?;
+        let argv = vec![path("nginx")?, "-p".into(), directory.into(), "-c".into(), configuration.into()];
+        let process = Self::launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || {
+            TcpStream::connect(address).is_ok()
+        })?;
+        let load = Self::client("http", address, args.nginx_rate, FILES);
+        Ok(Self { load, process: Some(process) })
+    }
+
+    fn postgres(args: &AppsArgs, directory: &Path) -> Result<Self, Error> {
+        let mut privileges: Vec<OsString> = vec!["setpriv".into()];
+        if nix::unistd::geteuid().is_root() {
+            let unmet = |detail: String| Error::Unmet { what: format!("user {POSTGRES_USER}"), detail };
+            let user = nix::unistd::User::from_name(POSTGRES_USER)
+                .ok()
+                .flatten()
+                .ok_or_else(|| unmet("PostgreSQL does not run as root; install postgresql".to_owned()))?;
+            nix::unistd::chown(directory, Some(user.uid), Some(user.gid)).at("give PostgreSQL", directory)?;
+            privileges.extend([
+                format!("--reuid={POSTGRES_USER}").into(),
+                format!("--regid={POSTGRES_USER}").into(),
+                "--init-groups".into(),
+            ]);
+        }
+        let data = directory.join("data");
+        let mut make = privileges.clone();
+        make.push(path("initdb")?);
+        make.extend(words(["--auth=trust", "--no-sync", "--username=postgres", "-D"]));
+        make.push(data.clone().into());
+        run(&make)?;
+        let port = free_address()?.port();
+        let socket = directory.join(format!(".s.PGSQL.{port}"));
+        let mut argv = vec![path("postgres")?, "-D".into(), data.into(), "-k".into(), directory.into()];
+        argv.extend(words(["-c", "listen_addresses=", "-p"]));
+        argv.push(port.to_string().into());
+        // SIGINT is PostgreSQL's fast shutdown.
+        privileges.extend(words(["--pdeathsig", "INT"]));
+        let process =
+            Self::launch(privileges, argv, || std::os::unix::net::UnixStream::connect(&socket).is_ok())?;
+        let pgbench = path("pgbench")?;
+        let place = [OsString::from("--host"), directory.into(), "--port".into(), port.to_string().into()];
+        let mut fill = vec![pgbench.clone()];
+        fill.extend(place);
+        fill.extend(words([
+            "--username",
+            "postgres",
+            "--initialize",
+            "--quiet",
+            "--scale",
+            SCALE,
+            "postgres",
+        ]));
+        // A server that has just begun to listen may still refuse.
+        if run(&fill).is_err() {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            run(&fill)?;
+        }
+        let mut load = words(["app-pgbench", "--socket"]);
+        load.push(directory.into());
+        for (flag, value) in [
+            ("--port", OsString::from(port.to_string())),
+            ("--rate", args.postgres_rate.to_string().into()),
+            ("--pgbench", pgbench),
+        ] {
+            load.extend([flag.into(), value]);
+        }
+        Ok(Self { load, process: Some(process) })
+    }
+
+    /// Whether it still runs.
+    pub fn check(&mut self) -> Result<(), Error> {
+        let Some((process, _)) = &mut self.process else { return Ok(()) };
+        match process.poll()? {
+            None => Ok(()),
+            Some(exit) => Err(process.failed(&format!("the server ended with {}", exit.status))),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+use clap::Parser;
+
+use super::*;
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    args: AppsArgs,
+}
+
+fn args(words: &[&str]) -> AppsArgs {
+    Cli::parse_from([&["bench"], words].concat()).args
+}
+
+fn program() -> Program {
+    Program::new("lull".into())
+}
+
+#[test]
+fn subsets_are_chosen_by_name_and_references_stay() {
+    let args = args(&["--foreground", "redis", "--background", "tar,memory", "--contenders", "lull,nice"]);
+    assert_eq!((args.foreground.as_slice(), args.background.len()), ([App::Redis].as_slice(), 2));
+    let names: Vec<String> = args.contenders().iter().map(Contender::name).collect();
+    assert_eq!(names, ["alone", "solo", "lull", "nice"]);
+}
+
+#[test]
+fn the_policies_are_runs_of_lull_under_their_own_names() {
+    let args = args(&["--smart-window", "1s", "--lull-args", "--max-slowdown 2%"]);
+    for (contender, command) in [
+        (Contender::Policy("smart"), "smart: lull run --policy smart:1s -- CMD"),
+        (Contender::Policy("manners"), "manners: lull run --policy manners -- CMD"),
+        (Contender::Lull(Vec::new()), "lull: lull run --max-slowdown 2% -- CMD"),
+        (Contender::Nice, "nice: nice -n 19 CMD"),
+    ] {
+        assert_eq!(Equipped::of(&contender, &args).about(&program()), command);
+    }
+}
+
+#[test]
+fn a_directory_keeps_its_terms() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    keep_terms(&out, &args(&[]).terms()).unwrap();
+    keep_terms(&out, &args(&["--rounds", "9", "--foreground", "redis"]).terms()).unwrap();
+    let error = keep_terms(&out, &args(&["--seconds", "3"]).terms()).unwrap_err().to_string();
+    assert!(error.contains("other terms"), "{error}");
+}

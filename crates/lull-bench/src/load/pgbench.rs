@@ -1,0 +1,149 @@
+//! pgbench at a rate, with every transaction in its log.
+//!
+//! With `--rate` pgbench fixes the times of transactions in advance (Poisson arrivals) and counts each from its scheduled time,
+//! the wait for a free session included: an open loop. Its own report knows means only, so the log is read: one line per
+//! transaction with its duration and the time at which it ended. What was scheduled within the window is counted.
+//!
+//! Edge cases: pgbench writes its log when it ends, so it runs for the window's length by itself; a window that is cut short counts what
+//! was logged until then. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a
+//! step of the wall clock within a run would shift the window.
+//!
+//! Source: <https://www.postgresql.org/docs/current/pgbench.html>, `--rate` and "Per-Transaction Logging".
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lull_core::Nanos;
+
+use crate::error::Context;
+use crate::load::latency::Recorder;
+use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
+use crate::process::{Options, Proc};
+use crate::{Error, clock};
+
+/// Runs when nobody says for how long.
+const DEFAULT_SECONDS: f64 = 10.0;
+
+/// Arguments of `load app-pgbench`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PgbenchArgs {
+    /// When it counts and how it reports.
+    #[command(flatten)]
+    pub shift: ShiftArgs,
+    /// Directory of the server's socket.
+    #[arg(long, value_name = "DIR")]
+    pub socket: PathBuf,
+    /// The server's port, which names its socket.
+    #[arg(long, value_name = "PORT")]
+    pub port: u16,
+    /// Database that `pgbench -i` has filled.
+    #[arg(long, value_name = "NAME", default_value = "postgres")]
+    pub database: String,
+    /// Role.
+    #[arg(long, value_name = "NAME", default_value = "postgres")]
+    pub user: String,
+    /// The program.
+    #[arg(long, value_name = "FILE", default_value = "pgbench")]
+    pub pgbench: PathBuf,
+    /// Transactions per second.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    pub rate: u64,
+    /// Sessions.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub clients: u32,
+    /// Seed of the transactions.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl PgbenchArgs {
+    fn argv(&self, seconds: f64, log: &Path) -> Vec<OsString> {
+        let whole_seconds = seconds.ceil().max(1.0);
+        let words = [
+            ("--host", self.socket.clone().into_os_string()),
+            ("--port", self.port.to_string().into()),
+            ("--username", self.user.clone().into()),
+            ("--rate", self.rate.to_string().into()),
+            ("--client", self.clients.to_string().into()),
+            ("--jobs", "1".into()),
+            ("--time", format!("{whole_seconds:.0}").into()),
+            ("--random-seed", self.seed.to_string().into()),
+            ("--log-prefix", log.to_owned().into_os_string()),
+        ];
+        let mut argv = vec![self.pgbench.clone().into_os_string(), "--no-vacuum".into(), "--log".into()];
+        argv.extend(words.into_iter().flat_map(|(flag, value)| [flag.into(), value]));
+        argv.push(self.database.clone().into());
+        argv
+    }
+}
+
+/// One transaction of the log, in microseconds since the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Transaction {
+    scheduled_us: u64,
+    took_us: u64,
+}
+
+impl Transaction {
+    /// A line: session, number, duration, script, and the end in seconds and microseconds; perhaps more.
+    fn parse(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
+        let (took_us, ended_us) = (number(2)?, number(4)?.checked_mul(1_000_000)?.checked_add(number(5)?)?);
+        Some(Self { scheduled_us: ended_us.checked_sub(took_us)?, took_us })
+    }
+}
+
+fn transactions(directory: &Path) -> Result<Vec<Transaction>, Error> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(directory).at("list", directory)? {
+        let path = entry.at("list", directory)?.path();
+        let text = std::fs::read_to_string(&path).at("read", &path)?;
+        all.extend(text.lines().filter_map(Transaction::parse));
+    }
+    Ok(all)
+}
+
+/// Runs pgbench to its end, or until stopped.
+pub fn run(args: &PgbenchArgs) -> Result<LoadReport, Error> {
+    let logs = tempfile::tempdir().to("make a directory for pgbench's log")?;
+    let length = args.shift.seconds.unwrap_or(DEFAULT_SECONDS);
+    let started = clock::now();
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+    let wall_us = u64::try_from(wall).unwrap_or(u64::MAX);
+    let begun = started.plus(args.shift.warmup);
+    let planned = begun.plus(Nanos(crate::units::whole(length * 1e9)));
+    let argv = args.argv(args.shift.warmup.as_secs_f64() + length, &logs.path().join("log"));
+    let (mut process, _stdout) = Proc::spawn(&argv, Options::default())?;
+    match process.wait() {
+        Ok(exit) if exit.status.success() => {}
+        Ok(exit) => return Err(process.failed(&format!("ended with {}", exit.status))),
+        Err(Error::Interrupted) => drop(process.stop()?),
+        Err(error) => return Err(error),
+    }
+    let ended = planned.min(clock::now()).max(begun);
+    let at = |scheduled_us: u64| started.plus(Nanos::from_micros(scheduled_us.saturating_sub(wall_us)));
+    let mut latencies = Recorder::new();
+    for transaction in transactions(logs.path())? {
+        let scheduled = at(transaction.scheduled_us);
+        if scheduled >= begun && scheduled < ended {
+            latencies.record(Nanos::from_micros(transaction.took_us));
+        }
+    }
+    Ok(LoadReport {
+        load: "app-pgbench".to_owned(),
+        requests: latencies.count(),
+        started_ns: begun.as_nanos(),
+        ended_ns: ended.as_nanos(),
+        seconds: ended.since(begun).as_secs_f64(),
+        busy_ns: latencies.sum().as_nanos(),
+        latency: Some(latencies.summary()),
+        distribution: latencies.distribution(),
+        cpu_ns: own_cpu_ns(),
+        ..LoadReport::default()
+    })
+}
+
+#[cfg(test)]
+mod tests;

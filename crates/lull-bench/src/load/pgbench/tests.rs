@@ -1,0 +1,23 @@
+use super::*;
+
+#[test]
+fn a_line_of_the_log_gives_the_scheduled_time() {
+    // The manual's example, with a schedule lag at its end.
+    let line = "0 199 2241 0 1175850568 995598 1020";
+    let scheduled_us = 1_175_850_568_995_598 - 2_241;
+    assert_eq!(Transaction::parse(line), Some(Transaction { scheduled_us, took_us: 2_241 }));
+    for bad in ["", "0 199 skipped 0 1175850569 608", "pgbench: error"] {
+        assert_eq!(Transaction::parse(bad), None, "{bad}");
+    }
+}
+
+#[test]
+fn all_logs_of_a_directory_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, lines) in [("log.1", "0 1 10 0 1 0\n0 2 20 0 1 5\n"), ("log.1.1", "1 1 30 0 2 0\n")] {
+        std::fs::write(dir.path().join(name), lines).unwrap();
+    }
+    let mut took: Vec<u64> = transactions(dir.path()).unwrap().iter().map(|t| t.took_us).collect();
+    took.sort_unstable();
+    assert_eq!(took, [10, 20, 30]);
+}

@@ -1,0 +1,60 @@
+use super::*;
+
+const LINE: &str = "42 (a) b c) R 1 42 42 0 -1 2129984 5 6 7 8 100 20 3 4 20 0 1 0 99 0 0";
+
+#[test]
+fn a_name_with_parentheses_does_not_shift_the_fields() {
+    let stat = Stat::parse(LINE).unwrap();
+    assert_eq!(stat, Stat { state: 'R', parent: 1, flags: 2_129_984, ticks: 120, children: 7 });
+    assert_ne!(stat.flags & PF_KTHREAD, 0);
+    assert_eq!(Stat::parse("42 (short) R 1 2"), None);
+}
+
+#[test]
+fn bytes_of_calls_are_counted_and_those_of_the_disk_are_not() {
+    assert_eq!(io_bytes("rchar: 10\nwchar: 5\nsyscr: 1\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 0\n"), 15);
+}
+
+#[test]
+fn this_process_computes_and_reads() {
+    let own = [i32::try_from(std::process::id()).unwrap()];
+    let before = usage(&own);
+    // Long enough for a tick of 10 ms, whatever else the machine does: the kernel counts what we use, not what passes.
+    let used = || usage(&own).cpu.since(before.cpu);
+    let mut read = 0;
+    while used() == Nanos::ZERO {
+        read += std::fs::read("/proc/self/stat").unwrap().len() as u64;
+    }
+    let after = usage(&own);
+    assert!(after.io_bytes >= before.io_bytes + read && read > 0);
+    assert!(after.wants, "who asks runs");
+    assert_eq!(usage(&[-1]), Usage::default(), "nobody has used anything");
+}
+
+#[test]
+fn the_process_of_the_test_is_among_all_and_is_no_kernel_thread() {
+    let own = i32::try_from(std::process::id()).unwrap();
+    assert!(all().contains(&own));
+    assert_eq!(Stat::of(own).unwrap().flags & PF_KTHREAD, 0);
+}
+
+#[test]
+fn a_family_is_a_process_and_its_descendants() {
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", "sleep 600 & echo; wait"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The line says that the grandchild is there.
+    std::io::Read::read(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    let pid = i32::try_from(child.id()).unwrap();
+    let found = family(pid);
+    assert_eq!((found[0], found.len()), (pid, 2), "{found:?}");
+    assert!(family(i32::try_from(std::process::id()).unwrap()).contains(&found[1]));
+    assert!(!is_stopped(found[1]));
+    for pid in found {
+        // SAFETY: plain integers; both are ours.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+    child.wait().unwrap();
+}

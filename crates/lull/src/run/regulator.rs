@@ -1,0 +1,171 @@
+//! The policies that hold the whole job, and know nothing of requests: `smart` and `manners`, fed from `/proc`.
+//!
+//! ```text
+//!  /proc/stat, the job's group, kernel threads ──▶ Smart   ─┐
+//!                                                           ├─▶ held ──▶ freezer, or SIGSTOP
+//!  /proc/PID/io, /proc/PID/stat of the job     ──▶ Manners ─┘
+//! ```
+//!
+//! `smart` wants the foreground's processor time. Processes fall in three groups (S-4): the job; kernel threads and lull itself, which are
+//! neither; the foreground, all others. It is what the machine has used less the first two, so that processes that come
+//! and go within a window count too. With `--protect PID` only those processes and what descends from them count.
+//!
+//! `manners` wants the job's progress, of programs that do not tell it: the processor time that its processes have used, and
+//! the bytes that their calls moved. Mapped files and the quality of what was computed are not in it.
+//!
+//! Such holds last for seconds and minutes. A signal sent to the job must not wait that long, so a held job is looked at
+//! now and then, and let run for a moment if one of its processes has a signal to handle. When the supervisor dies, the guardian thaws, as
+//! for every hold.
+
+use lull_core::{Character, HoldAction, Manners, MannersState, Nanos, Progress, Smart, SmartState};
+use lull_linux::clock;
+use lull_linux::sense::machine::MachineTimes;
+use lull_linux::sense::processes;
+
+use super::family::{self, Family};
+use super::policy::PolicyChoice;
+use super::settings::RunSettings;
+use super::signals;
+
+/// How often a held job is looked at for signals.
+const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
+/// How long it may run to handle one.
+const SPARE: Nanos = Nanos::from_millis(200);
+
+enum Kind {
+    Smart(Smart),
+    Manners(Manners),
+}
+
+/// See the module.
+pub(crate) struct Regulator {
+    kind: Kind,
+    family: Family,
+    /// Who alone is foreground; empty: everybody.
+    protected: Vec<i32>,
+    held: bool,
+    /// A held job runs until then, because it had a signal to handle.
+    spared_until: Nanos,
+    checked: Nanos,
+}
+
+impl Regulator {
+    /// `None` for the policy that needs none.
+    pub(crate) fn new(settings: &RunSettings, family: &Family) -> Option<Self> {
+        let kind = match settings.policy {
+            PolicyChoice::Idletime => return None,
+            PolicyChoice::Smart(setting) => Kind::Smart(Smart::new(setting)),
+            PolicyChoice::Manners(setting) => Kind::Manners(Manners::new(setting)),
+        };
+        let protected = settings.protect.pids.iter().filter_map(|pid| i32::try_from(*pid).ok()).collect();
+        Some(Self {
+            kind,
+            family: family.clone(),
+            protected,
+            held: false,
+            spared_until: Nanos::ZERO,
+            checked: clock::now(),
+        })
+    }
+
+    /// Whether the job has to be frozen at `now`.
+    pub(crate) fn is_frozen(&self, now: Nanos) -> bool {
+        self.held && now >= self.spared_until
+    }
+
+    /// Asks the policy if it is time; returns when to ask again.
+    pub(crate) fn turn(&mut self, now: Nanos) -> Nanos {
+        if self.next(now) <= now {
+            let action = match &mut self.kind {
+                Kind::Smart(smart) => smart.step(now, foreground(&self.family, &self.protected)),
+                Kind::Manners(manners) => {
+                    let (progress, wants) = progress(&self.family);
+                    manners.step(now, progress, wants)
+                }
+            };
+            self.held = match action {
+                Some(HoldAction::Freeze) => true,
+                Some(HoldAction::Thaw) => false,
+                None => self.held,
+            };
+        }
+        if !self.held {
+            return self.next(now);
+        }
+        if now.since(self.checked) >= SIGNAL_CHECK {
+            self.checked = now;
+            let tids = self.family.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok());
+            if tids.into_iter().any(signals::is_pending) {
+                self.spared_until = now.plus(SPARE);
+            }
+        }
+        self.next(now).min(self.checked.plus(SIGNAL_CHECK))
+    }
+
+    fn next(&self, now: Nanos) -> Nanos {
+        match &self.kind {
+            Kind::Smart(smart) => smart.next_wake(now),
+            Kind::Manners(manners) => manners.next_wake(now),
+        }
+    }
+
+    /// What it is doing, for the status line.
+    pub(crate) fn doing(&self) -> String {
+        match &self.kind {
+            Kind::Smart(smart) => match smart.state() {
+                SmartState::Alone => "smart: held, to learn the foreground alone".to_owned(),
+                SmartState::Beside => "smart: running, to learn the foreground beside the job".to_owned(),
+                SmartState::Active => "smart: running, the foreground is calm".to_owned(),
+                SmartState::Suspended => "smart: held, the foreground is busy".to_owned(),
+            },
+            Kind::Manners(manners) => match manners.state() {
+                MannersState::Calibrating => "manners: running, to learn its usual progress".to_owned(),
+                MannersState::Watching => "manners: running, progress as usual".to_owned(),
+                MannersState::Suspended => "manners: held, its progress had fallen".to_owned(),
+            },
+        }
+    }
+
+    /// What it has learnt, for the summary.
+    pub(crate) fn learnt(&self) -> String {
+        match &self.kind {
+            Kind::Smart(smart) => match smart.character() {
+                None => "smart: ended before the foreground was learnt".to_owned(),
+                Some([alone, beside]) => format!(
+                    "smart: the foreground uses {} alone, {} beside the job",
+                    character(alone),
+                    character(beside)
+                ),
+            },
+            Kind::Manners(manners) => match manners.state() {
+                MannersState::Calibrating => "manners: ended before its usual progress was learnt".to_owned(),
+                _ => format!("manners: the next suspension would last {}", manners.backoff()),
+            },
+        }
+    }
+}
+
+fn character(character: Character) -> String {
+    format!("{:.2} CPUs in waves of {:.1} windows", character.mean, character.burst)
+}
+
+/// Processor time that the foreground has used.
+fn foreground(family: &Family, protected: &[i32]) -> Nanos {
+    if !protected.is_empty() {
+        let belongs = |pid: &i32| protected.iter().any(|root| family::descends(*pid, *root));
+        let pids: Vec<i32> = processes::all().into_iter().filter(belongs).collect();
+        return processes::usage(&pids).cpu;
+    }
+    let helpers: Vec<i32> = family.helpers().into_iter().filter_map(|pid| i32::try_from(pid).ok()).collect();
+    let own: Nanos = helpers.iter().map(|pid| processes::own_time(*pid)).fold(Nanos::ZERO, Nanos::plus);
+    let all = MachineTimes::now().map_or(Nanos::ZERO, |times| times.tasks);
+    let job = family.cpu_time().unwrap_or_else(|| processes::usage(&family.pids()).cpu);
+    all.since(job).since(own).since(processes::kernel_threads())
+}
+
+/// What the job has done, and whether it wants to do more.
+fn progress(family: &Family) -> (Progress, bool) {
+    let used = processes::usage(&family.pids());
+    let cpu = family.cpu_time().unwrap_or(used.cpu);
+    (Progress { cpu, io_bytes: used.io_bytes }, used.wants)
+}

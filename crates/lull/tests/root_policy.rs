@@ -1,0 +1,134 @@
+//! `lull run --policy smart` and `manners`: the job is held and let go, its output is right, signals reach it while it is held,
+//! and kill -9 of the supervisor leaves nothing frozen.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::process::{Child, Stdio};
+
+use common::{
+    assert_nothing_left, clean_text, finish, freeze_file, helper, job_of, lull_run, needs_root, new_marker,
+    output, send, spawn_marked, wait_until,
+};
+
+/// Windows long enough that a job is seen held, short enough for a test.
+const SMART: [&str; 2] = ["--policy", "smart:500ms"];
+
+fn is_frozen(front: u32) -> bool {
+    freeze_file(front)
+        .is_some_and(|(file, word)| std::fs::read_to_string(file).is_ok_and(|text| text.trim() == word))
+}
+
+/// A job that goes on until there is a file, and is held now, to learn the foreground alone.
+fn held_job(policy: &str, go: &std::path::Path, marker: &str) -> Child {
+    let script = format!("while [ ! -e '{}' ]; do sleep 0.05; done; echo done", go.display());
+    let child = spawn_marked(&mut lull_run(&["--policy", policy], &["sh", "-c", &script]), marker);
+    job_of(child.id());
+    wait_until("the job to be held", || is_frozen(child.id()));
+    child
+}
+
+#[test]
+fn root_smart_holds_a_job_while_it_learns_and_lets_it_end() {
+    if !needs_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (go, marker) = (dir.path().join("go"), new_marker());
+    let child = held_job(SMART[1], &go, &marker);
+    let front = child.id();
+    std::fs::write(&go, "").unwrap();
+    let output = finish(child);
+    assert_eq!(clean_text(&output), "done\n");
+    assert!(output.status.success());
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_the_summary_tells_the_policy_and_its_holds() {
+    if !needs_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("summary.json");
+    let options = [SMART[0], SMART[1], "--json", "--summary", file.to_str().unwrap()];
+    // It lives longer than it is held.
+    let output = output(&mut lull_run(&options, &["sh", "-c", "sleep 1"]));
+    assert!(output.status.success(), "{output:?}");
+    let summary: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(summary["policy"], "smart");
+    assert!(summary["freezes"].as_u64().unwrap() >= 1, "{summary}");
+    assert!(summary["frozen_ns"].as_u64().unwrap() > 0, "{summary}");
+    assert!(summary["regulation"].as_str().unwrap().starts_with("smart: "), "{summary}");
+    assert_eq!(summary["gate"]["trapped"], 0, "no request gate");
+}
+
+#[test]
+fn root_a_held_job_handles_its_signals() {
+    if !needs_root() {
+        return;
+    }
+    let marker = new_marker();
+    // Ten minutes of learning: only the signal can end it.
+    let options = ["--policy", "smart:100s"];
+    let script = "trap 'echo caught; exit 3' TERM; echo ready; while :; do sleep 0.1; done";
+    let mut child = spawn_marked(lull_run(&options, &["sh", "-c", script]).stdout(Stdio::piped()), &marker);
+    let front = child.id();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    wait_until("the job to be held", || is_frozen(front));
+    // A job that was held before it could set its trap dies of the signal instead; both are handling it.
+    assert!(send(front, libc::SIGTERM));
+    let status = common::wait_for_end(&mut child);
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
+    use std::os::unix::process::ExitStatusExt;
+    let caught = text == "ready\ncaught\n" && status.code() == Some(3);
+    let died = !text.contains("ready") && status.signal() == Some(libc::SIGTERM);
+    assert!(caught || died, "{text:?} {status:?}");
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_kill_of_the_supervisor_thaws_a_held_job() {
+    if !needs_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (go, marker) = (dir.path().join("go"), new_marker());
+    // Ten minutes of learning: only the guardian can end the hold.
+    let child = held_job("smart:100s", &go, &marker);
+    let front = child.id();
+    assert!(helper(front, "lull-supervisor").is_some_and(|pid| send(pid, libc::SIGKILL)));
+    std::fs::write(&go, "").unwrap();
+    let output = finish(child);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n");
+    assert!(output.status.success(), "{output:?}");
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_manners_leaves_an_undisturbed_job_and_its_output_alone() {
+    if !needs_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("summary.json");
+    let options = ["--policy", "manners:50ms", "--json", "--summary", file.to_str().unwrap()];
+    let output = output(&mut lull_run(&options, &["sh", "-c", "sleep 3; echo slept"]));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "slept\n");
+    let summary: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(summary["policy"], "manners");
+    assert_eq!(summary["freezes"], 0, "who sleeps is in nobody's way: {summary}");
+}
+
+#[test]
+fn root_options_of_idletime_are_refused() {
+    if !needs_root() {
+        return;
+    }
+    let output = output(&mut lull_run(&["--policy", "smart", "--depth", "2"], &["true"]));
+    assert_eq!(output.status.code(), Some(125));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("--depth") && told.contains("smart") && told.trim().lines().count() == 1, "{told}");
+}

@@ -12,7 +12,19 @@ fn root_lull_is_measured_beside_priorities() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = lull();
     command.args(["bench", "cpu", "--cases", "serve-50-at-20,integer", "--contenders", "sched-idle,lull"]);
-    command.args(["--rounds", "1", "--seconds", "0.5", "--warmup", "0", "--service", "50us", "--json"]);
+    command.args([
+        "--rounds",
+        "1",
+        "--seconds",
+        "0.5",
+        "--warmup",
+        "0",
+        "--beat",
+        "50ms",
+        "--service",
+        "50us",
+        "--json",
+    ]);
     let output = output(command.args(["--hog-memory", "1MiB", "--out"]).arg(dir.path()));
     let log = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{log}");

@@ -9,7 +9,7 @@ mod common;
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
@@ -119,6 +119,13 @@ fn job_sendfile_and_splice() {
     }
     // The rest through a pipe.
     splice_all(&file, &stream, BYTES - sent);
+    wait_for_the_receiver(stream);
+}
+
+/// What is still in the socket when a job ends is sent, but counted by nobody.
+fn wait_for_the_receiver(mut stream: TcpStream) {
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
 }
 
 fn splice_all(file: &File, stream: &TcpStream, mut left: usize) {
@@ -172,6 +179,7 @@ fn job_takes_a_connection() {
     // SAFETY: the descriptor has just come and nobody else owns it.
     let mut stream = unsafe { TcpStream::from_raw_fd(passed[0]) };
     stream.write_all(&[7; BYTES]).unwrap();
+    wait_for_the_receiver(stream);
 }
 
 #[test]
@@ -196,6 +204,7 @@ fn job_sets_its_own_class() {
         assert_eq!(getsockopt(&fd, sockopt::Ipv6TClass).unwrap() & 0xfc, LOWER_EFFORT);
     }
     stream.write_all(&[7; BYTES]).unwrap();
+    wait_for_the_receiver(stream);
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn root_what_the_job_sends_is_counted_as_background_in_both_protocols() {
         let interface = &summary["net"]["interfaces"][0];
         assert_eq!(interface["interface"], netbed::DEVICE, "{summary}");
         // The kernel goes on with what the socket still holds when the job has ended.
-        assert!(interface["background_bytes"].as_u64().unwrap() >= 1_000_000, "{summary}");
+        assert!(interface["background_bytes"].as_u64().unwrap() >= 100_000, "{summary}");
         assert!(interface["foreground_bytes"].as_u64().unwrap() < 10_000, "{summary}");
     }
 }

@@ -15,7 +15,7 @@
 //! | [`adjust`] | changing a run while it runs |
 //! | [`freezer`], [`signals`] | the hold gate; signals that end a wait |
 //! | [`guardian`] | what happens when the supervisor is dead |
-//! | [`messages`], [`status`], [`summary`] | what is told to whom |
+//! | [`tell`], [`messages`], [`status`], [`summary`] | what is told to whom |
 
 pub(crate) mod adjust;
 mod cpu;
@@ -41,6 +41,7 @@ pub(crate) mod slo;
 mod status;
 mod summary;
 mod supervisor;
+mod tell;
 
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};

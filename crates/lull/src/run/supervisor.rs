@@ -29,13 +29,13 @@ use super::engine::{Engine, Next, Verdict};
 use super::family::Family;
 use super::freezer::Freezer;
 use super::memory::{Memory, MemoryAim};
-use super::messages::{FromSupervisor, Status, ToSupervisor};
+use super::messages::{FromSupervisor, ToSupervisor};
 use super::net::Net;
 use super::regulator::Regulator;
 use super::sensors::{self, Sensors};
 use super::settings::RunSettings;
 use super::slo::Slo;
-use super::summary::{DiskSummary, Summary, depth_text};
+use super::tell;
 
 /// How often the front is told what its status line shows.
 const STATUS_EVERY: Nanos = Nanos::from_millis(250);
@@ -317,7 +317,7 @@ impl Supervisor {
             }
             if self.wants_status && now.since(told) >= STATUS_EVERY {
                 told = now;
-                let mut status = status(&guard, &freezer, now, began);
+                let mut status = tell::status(&guard, &freezer, now, began);
                 status.memory = memory.as_ref().map(|memory| memory.summary().short_text());
                 drop(guard);
                 self.tell(&FromSupervisor::Status(Box::new(status)));
@@ -381,110 +381,4 @@ impl Supervisor {
             }
         }
     }
-
-    fn summary(
-        &self,
-        engine: &Engine,
-        freezer: &Freezer,
-        sensor: &str,
-        [began, sensing]: [Nanos; 2],
-    ) -> Summary {
-        let now = clock::now();
-        let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF).ok();
-        let cpu = usage.map_or(0, |usage| {
-            [usage.user_time(), usage.system_time()]
-                .iter()
-                .map(|time| {
-                    u64::try_from(time.tv_sec()).unwrap_or(0) * 1_000_000_000
-                        + u64::try_from(time.tv_usec()).unwrap_or(0) * 1_000
-                })
-                .sum()
-        });
-        let peak = usage.and_then(|usage| u64::try_from(usage.max_rss()).ok()).unwrap_or(0) * 1024;
-        Summary {
-            is_complete: true,
-            promised: self.settings.promise.fraction(),
-            unmet: self.unmet.clone(),
-            command: self.command.clone(),
-            status: None,
-            wall_ns: now.since(began).0,
-            held_ns: engine.held(now).0,
-            sensor: sensor.to_owned(),
-            policy: self.settings.policy.name().to_owned(),
-            regulation: engine.regulator.as_ref().map(Regulator::learnt),
-            gate: engine.counts,
-            read_ahead_bytes: engine.read_ahead_bytes(),
-            freezes: freezer.count(),
-            frozen_ns: freezer.total(now).0,
-            supervisor_cpu_ns: cpu,
-            supervisor_peak_bytes: peak,
-            startup_ns: began.since(self.born).0,
-            sensors_ns: sensing.since(began).0,
-            notes: self.notes.clone(),
-            disks: engine.disks.iter().map(disk_summary).collect(),
-            cpu: engine.cpu.as_ref().map(|cpu| cpu.summary(now)),
-            memory: None,
-            net: engine.net.as_ref().map(Net::summary),
-        }
-    }
-}
-
-fn disk_summary(disk: &super::disk::Disk) -> DiskSummary {
-    let report = disk.report();
-    let ns = |time: Option<Nanos>| time.map(|time| time.0);
-    let view = disk.latest();
-    DiskSummary {
-        disk: disk.traits.name.clone(),
-        interval: disk.resource.setting().interval.to_string(),
-        depth: depth_text(disk.resource.setting().depth),
-        foreground_requests: view.foreground.started,
-        foreground_bytes: report.foreground_bytes,
-        background_requests: view.background.started,
-        background_bytes: report.background_bytes,
-        quiet_mean_ns: ns(report.quiet.mean()),
-        quiet_p99_ns: ns(report.quiet.quantile(0.99)),
-        loaded_mean_ns: ns(report.loaded.mean()),
-        loaded_p99_ns: ns(report.loaded.quantile(0.99)),
-        preemptions: report.counters[2][0],
-        kept_free: report.counters[3][0],
-        leaks: report.leaks,
-        healed: report.healed,
-        counters: report.counters,
-        loss: disk.estimate().map(|estimate| estimate.loss.fraction()),
-        slowdown: disk.control.slowdown().map(Into::into),
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a share for a person")]
-fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nanos) -> Status {
-    let wall = now.since(began).0.max(1);
-    let busiest = engine.disks.iter().max_by_key(|disk| disk.latest().background.started);
-    let mut status = Status {
-        active: 1.0 - engine.held(now).0 as f64 / wall as f64,
-        waiting: engine.waiting(),
-        frozen: freezer.is_frozen(),
-        state: 'I',
-        ..Status::default()
-    };
-    if let Some(disk) = busiest {
-        let report = disk.report();
-        status.disk.clone_from(&disk.traits.name);
-        status.state = disk.resource.state(now).letter();
-        status.background_bytes = report.background_bytes;
-        status.quiet_ns = report.quiet.mean().map(|mean| mean.0);
-        status.loaded_ns = report.loaded.mean().map(|mean| mean.0);
-        status.interval = disk.resource.setting().interval.to_string();
-        status.depth = depth_text(disk.resource.depth(now));
-        status.disk_slowdown = disk.control.slowdown().map(Into::into);
-    }
-    if let Some(cpu) = &engine.cpu {
-        status.cpu_slowdown = cpu.slowdown();
-        status.frozen_for_cpu = cpu.is_frozen();
-    }
-    status.regulation = engine.regulator.as_ref().map(Regulator::doing);
-    if let Some(net) = &engine.net {
-        status.links = net.status(now);
-        status.frozen_for_net = net.is_frozen();
-    }
-    status
 }

@@ -135,8 +135,9 @@ fn root_each_wake_up_of_the_foreground_is_a_burst() {
     }
     let after = cpus.observation(now());
     let counted = bursts(&cpus) - before.0;
-    // An event in a thousand may be missed, and a read may be interrupted.
-    assert!((asks * 9 / 10..=asks * 11 / 10).contains(&counted), "{counted} of {asks}");
+    // A task shows S before it has left its CPU: a question that comes just then goes on with the same burst. A read may be
+    // interrupted.
+    assert!((asks / 2..=asks * 11 / 10).contains(&counted), "{counted} of {asks}");
     let started = after.foreground.started - before.1.foreground.started;
     assert!(started >= counted * 9 / 10, "{started} {counted}");
     assert!(after.foreground.last_end >= after.foreground.last_start);

@@ -39,7 +39,7 @@ pub(crate) mod settings;
 mod signals;
 pub(crate) mod slo;
 mod status;
-mod summary;
+pub(crate) mod summary;
 mod supervisor;
 mod tell;
 

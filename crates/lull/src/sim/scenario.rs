@@ -7,6 +7,8 @@ use clap::Args;
 use lull_core::Nanos;
 use lull_sim::scenario::{ClassResult, ResourceResult, parse};
 
+use crate::run::summary::depth_text;
+
 /// Arguments of `lull sim run`.
 #[derive(Debug, Args)]
 pub(super) struct ScenarioArgs {
@@ -45,11 +47,12 @@ pub(super) fn table(results: &[ResourceResult]) -> String {
     let mut text = String::new();
     for result in results {
         text += &format!(
-            "{}: foreground lost {:.1}%; interval {}, depth {}; {} met background, the interval kept {} free\n",
+            "{}: {}; interval {}, depth {}; {} foreground requests met background in service, {} came while the \
+             interval kept it away\n",
             result.name,
-            result.foreground_loss * 100.0,
+            lost(result.foreground_loss),
             result.interval,
-            result.depth,
+            depth_text(result.depth),
             result.preemptions,
             result.kept_free
         );
@@ -63,6 +66,15 @@ pub(super) fn table(results: &[ResourceResult]) -> String {
         }
     }
     text
+}
+
+/// The loss of throughput in words: with other think times, chance may make it a gain.
+fn lost(share: f64) -> String {
+    if share < 0.0 {
+        "foreground lost no throughput".to_owned()
+    } else {
+        format!("foreground lost {:.1}% of its throughput", share * 100.0)
+    }
 }
 
 fn line(name: &str, class: &ClassResult) -> String {

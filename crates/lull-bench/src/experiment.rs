@@ -32,7 +32,7 @@ use crate::process::{Program, shown};
 use crate::record::Run;
 use crate::slowdisk::{self, SlowDisk};
 use crate::units::Bytes;
-use crate::{Error, report, stop};
+use crate::{Error, stop};
 
 pub mod apps;
 pub mod args;
@@ -45,9 +45,7 @@ pub mod net;
 pub mod quiet;
 pub mod trial;
 
-pub use args::{DiskArgs, Group};
-
-use disk::{Case, Data};
+use disk::{Case, Data, DiskArgs, DiskCase};
 use ledger::{Ledger, Plan};
 use quiet::Quiet;
 use trial::Foreground;
@@ -60,23 +58,23 @@ const DATA: &str = "lull-bench-data";
 /// `lull bench disk`: measures, then writes and prints the report.
 pub fn run_disk(args: &DiskArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
-    let program = &match &args.lull {
-        Some(exe) => program.clone().with_runner(exe.clone()),
-        None => program.clone(),
-    };
+    let program = &args.common.program(program);
     let directory = args.dir.join(DATA);
     std::fs::create_dir_all(&directory).at("create", &directory)?;
-    let host = host::look(&directory, program, args.seed);
+    let host = host::look(&directory, program, args.common.seed);
     let disk = host.disk.clone();
-    let mut bench =
-        Bench { args, program, disk, ledger: Ledger::open(&args.out, host)?, contenders: args.contenders() };
+    let mut bench = Bench {
+        args,
+        program,
+        disk,
+        ledger: Ledger::open(&args.common.out, host)?,
+        contenders: args.contenders(),
+    };
     let measured = bench.measure(&directory);
     if args.clean {
         std::fs::remove_dir_all(&directory).at("remove", &directory)?;
     }
-    // What was measured before an interruption is reported too.
-    let reported = report::write(&args.out, &mut std::io::stdout().lock());
-    measured.and(reported).and_then(|()| bench.ledger.ensure_measured())
+    args.common.conclude(measured, &bench.ledger)
 }
 
 struct Bench<'a> {
@@ -90,34 +88,39 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn measure(&mut self, directory: &Path) -> Result<(), Error> {
         let wants = |group| self.args.cases.contains(&group);
-        let fast = wants(Group::Parallel) || wants(Group::Libaio) || wants(Group::Sequential);
-        let tree = wants(Group::Sequential) || wants(Group::Quiet);
+        let fast = wants(DiskCase::Parallel) || wants(DiskCase::Libaio) || wants(DiskCase::Sequential);
+        let tree = wants(DiskCase::Sequential) || wants(DiskCase::Quiet);
         if fast || tree {
             eprintln!("making data files in {}", directory.display());
         }
         let data = if fast { Some(Data::make(directory, self.args)?) } else { None };
         let tree = if tree {
-            Some(corpus::tree(&directory.join("tree"), self.args.tree_size, Sizes::Mixed, self.args.seed)?)
+            Some(corpus::tree(
+                &directory.join("tree"),
+                self.args.tree_size,
+                Sizes::Mixed,
+                self.args.common.seed,
+            )?)
         } else {
             None
         };
         for group in self.args.cases.clone() {
             match (group, &data, &tree) {
-                (Group::Parallel, Some(data), _) => {
+                (DiskCase::Parallel, Some(data), _) => {
                     self.with_foreground(&disk::parallel(data, self.args), None)?
                 }
-                (Group::Libaio, Some(data), _) => {
+                (DiskCase::Libaio, Some(data), _) => {
                     self.with_foreground(&disk::libaio(data, self.args), None)?
                 }
-                (Group::Sequential, Some(data), Some(tree)) => {
+                (DiskCase::Sequential, Some(data), Some(tree)) => {
                     self.with_foreground(&disk::sequential(data, tree.clone(), self.args), None)?;
                 }
-                (Group::Slow, ..) => self.slow()?,
-                (Group::Quiet, _, Some(tree)) => {
+                (DiskCase::Slow, ..) => self.slow()?,
+                (DiskCase::Quiet, _, Some(tree)) => {
                     let project = directory.join("project");
                     corpus::project(&project, self.args.compile_units)?;
                     let cached = directory.join("cached.dat");
-                    corpus::data_file(&cached, Bytes(16 * Bytes::MIB), self.args.seed)?;
+                    corpus::data_file(&cached, Bytes(16 * Bytes::MIB), self.args.common.seed)?;
                     let jobs = [
                         Quiet::Tar(tree.clone()),
                         Quiet::Checksum(tree.clone()),
@@ -166,14 +169,14 @@ impl Bench<'_> {
         let contenders = self.able(&case.name, disk.as_deref(), &self.contenders.clone())?;
         let run_s = (case.window.warmup.as_secs_f64() + case.window.length.as_secs_f64() + 0.3)
             * contenders.len() as f64
-            * f64::from(self.args.rounds);
+            * f64::from(self.args.common.rounds);
         eprintln!(
             "{}: {} contenders, {} rounds, about {run_s:.0} s",
             case.name,
             contenders.len(),
-            self.args.rounds
+            self.args.common.rounds
         );
-        let plan = Plan { contenders, seed: self.args.seed, rounds: self.args.rounds };
+        let plan = Plan { contenders, seed: self.args.common.seed, rounds: self.args.common.rounds };
         let (args, program) = (self.args, self.program);
         self.ledger.rounds(&case.name, &plan, &mut |contender, _| {
             one(args, program, case, contender, disk.as_deref())
@@ -187,11 +190,11 @@ impl Bench<'_> {
         among.insert(0, Contender::Unmanaged);
         let contenders = self.able(name, None, &among)?;
         let mut expected = None;
-        eprintln!("{name}: {} contenders, {} rounds", contenders.len(), self.args.rounds);
-        let plan = Plan { contenders, seed: self.args.seed, rounds: self.args.rounds };
-        let program = self.program;
+        eprintln!("{name}: {} contenders, {} rounds", contenders.len(), self.args.common.rounds);
+        let plan = Plan { contenders, seed: self.args.common.seed, rounds: self.args.common.rounds };
+        let (program, common) = (self.program, &self.args.common);
         self.ledger.rounds(name, &plan, &mut |contender, _| {
-            let finished = job.run(contender, program)?;
+            let finished = job.run(&common.equipped(contender, &[]), program)?;
             let mut notes = finished.faults;
             if let Some(digest) = finished.digest
                 && *expected.get_or_insert(digest) != digest
@@ -224,8 +227,9 @@ fn one(
         (Some(wanted), Some(disk)) => Some(Guard::select(Path::new(SYS_BLOCK), disk, wanted)?),
         _ => None,
     };
+    let started = args.common.equipped(contender, &[]);
     let prepared =
-        if contender.has_background() { Some(case.work.prepare(contender, program)?) } else { None };
+        if contender.has_background() { Some(case.work.prepare(&started, program)?) } else { None };
     let (mut command, mut fault, mut job, mut keep) = (None, None, None, None);
     if let Some(prepared) = prepared {
         command = Some(shown(&prepared.job.argv));

@@ -252,10 +252,23 @@ const fn is_zero(value: &u64) -> bool {
 impl LoadReport {
     /// What a background load did between two instants: blocks of one size, no latencies.
     fn background(load: &str, requests: u64, block_bytes: u64, [begun, ended]: [Nanos; 2]) -> Self {
+        Self { requests, bytes: requests * block_bytes, ..Self::between(load, [begun, ended]) }
+    }
+
+    /// What a load with latencies did between two instants.
+    fn timed(load: &str, latencies: &latency::Recorder, window: [Nanos; 2]) -> Self {
+        Self {
+            requests: latencies.count(),
+            busy_ns: latencies.sum().as_nanos(),
+            latency: Some(latencies.summary()),
+            ..Self::between(load, window)
+        }
+    }
+
+    /// A load of which only the time is known yet.
+    fn between(load: &str, [begun, ended]: [Nanos; 2]) -> Self {
         Self {
             load: load.to_owned(),
-            requests,
-            bytes: requests * block_bytes,
             started_ns: begun.as_nanos(),
             ended_ns: ended.as_nanos(),
             seconds: ended.since(begun).as_secs_f64(),

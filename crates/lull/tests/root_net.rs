@@ -11,26 +11,14 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command};
 
+use common::net::bed;
 use common::{
-    assert_nothing_left, clean_text, finish, helper, lull_run, needs_root, new_marker, send, spawn_marked,
-    wait_until,
+    assert_nothing_left, clean_text, finish, helper, lull_run, new_marker, send, spawn_marked, wait_until,
 };
-use lull_bench::netbed::{self, Bed, LinkPlan};
+use lull_bench::netbed::{self, Bed};
 use serde_json::Value;
 
-const RATE_MBIT: u32 = 100;
 const ENDLESS: [&str; 4] = ["--resources", "net", "--interval", "inf"];
-
-fn bed() -> Option<Bed> {
-    if !needs_root() {
-        return None;
-    }
-    if let Some(why) = netbed::obstacle() {
-        eprintln!("SKIPPED: {why}");
-        return None;
-    }
-    Some(Bed::build(&LinkPlan::of_rate(RATE_MBIT)).unwrap())
-}
 
 /// A command as `lull_run` makes it, on the left host.
 fn on_left(bed: &Bed, options: &[&str], script: &str) -> Command {

@@ -15,8 +15,9 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 
-use common::{assert_nothing_left, finish, lull_run, needs_root, new_marker, spawn_marked, wait_until};
-use lull_bench::netbed::{self, Bed, LinkPlan};
+use common::net::bed;
+use common::{assert_nothing_left, finish, lull_run, new_marker, spawn_marked, wait_until};
+use lull_bench::netbed::Bed;
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, getsockopt, recvmsg, sendmsg, setsockopt, sockopt,
 };
@@ -25,17 +26,6 @@ use serde_json::Value;
 const BYTES: usize = 200_000;
 /// DSCP 1 in the upper six bits of the field.
 const LOWER_EFFORT: i32 = 0x04;
-
-fn bed() -> Option<Bed> {
-    if !needs_root() {
-        return None;
-    }
-    if let Some(why) = netbed::obstacle() {
-        eprintln!("SKIPPED: {why}");
-        return None;
-    }
-    Some(Bed::build(&LinkPlan::of_rate(100)).unwrap())
-}
 
 /// Receives one connection on the right host; where, and how many bytes came.
 fn receiver(bed: &Bed, address: IpAddr) -> (SocketAddr, JoinHandle<usize>) {

@@ -38,7 +38,7 @@ use crate::error::Context;
 use crate::process::{Program, shown};
 use crate::record::Run;
 use crate::units::whole;
-use crate::{Error, clock, corpus, report, stop};
+use crate::{Error, clock, corpus, stop};
 
 pub mod args;
 pub mod case;
@@ -65,21 +65,16 @@ const TERMS: &str = "terms.txt";
 pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
     group::sweep();
-    let program = &match &args.lull {
-        Some(exe) => program.clone().with_runner(exe.clone()),
-        None => program.clone(),
-    };
+    let program = &args.common.program(program);
     let directory = args.dir.join(DATA).join("apps");
     std::fs::create_dir_all(&directory).at("create", &directory)?;
-    keep_terms(&args.out, &args.terms())?;
-    let host = host::look(&directory, program, args.seed);
+    keep_terms(&args.common.out, &args.terms())?;
+    let host = host::look(&directory, program, args.common.seed);
     let disk = host.disk.clone();
-    let ledger = Ledger::resume(&args.out, host)?;
+    let ledger = Ledger::resume(&args.common.out, host)?;
     let mut bench = Bench { args, program, disk, ledger, directory, contenders: Vec::new() };
-    let measured = bench.measure().and_then(|()| bench.ledger.ensure_measured());
-    // What was measured before an interruption is reported too.
-    let reported = report::write(&args.out, &mut std::io::stdout().lock());
-    measured.and(reported)
+    let measured = bench.measure();
+    args.common.conclude(measured, &bench.ledger)
 }
 
 /// Refuses to add runs to a directory of runs that were made on other terms.
@@ -117,7 +112,7 @@ impl Bench<'_> {
             packages::install(&missing).unwrap_or_else(|error| eprintln!("{error}"));
         }
         eprintln!("making data files in {}", self.directory.display());
-        let places = Places::make(&self.directory, args.tree_size, args.seed)?;
+        let places = Places::make(&self.directory, args.tree_size, args.common.seed)?;
         for contender in args.contenders() {
             stop::check()?;
             match Equipped::of(&contender, args).obstacle(self.disk.as_deref(), self.program) {
@@ -168,18 +163,20 @@ impl Bench<'_> {
             return self.ledger.unmet(&case, None, detail);
         }
         let (args, program, disk) = (self.args, self.program, self.disk.clone());
-        let window = Window { warmup: seconds(args.warmup), length: seconds(args.seconds) };
+        let window = Window { warmup: seconds(args.warmup), length: seconds(args.common.seconds) };
         let count = self.contenders.len();
-        let run_s = (args.warmup + args.seconds + 1.0) * count as f64 * f64::from(args.rounds);
-        eprintln!("{case}: {count} contenders, {} rounds, about {run_s:.0} s", args.rounds);
-        let plan = Plan { contenders: self.contenders.clone(), seed: args.seed, rounds: args.rounds };
+        let run_s = (args.warmup + args.common.seconds + 1.0) * count as f64 * f64::from(args.common.rounds);
+        eprintln!("{case}: {count} contenders, {} rounds, about {run_s:.0} s", args.common.rounds);
+        let plan =
+            Plan { contenders: self.contenders.clone(), seed: args.common.seed, rounds: args.common.rounds };
         self.ledger.rounds(&case, &plan, &mut |contender, round| {
             server.check()?;
             let equipped = Equipped::of(contender, args);
-            let front = server.front(args.seed, round);
+            let front = server.front(args.common.seed, round);
             let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
             let job = (work, instances, places);
-            let mut run = one(&equipped, foreground, job, window, program, disk.as_deref(), &args.out)?;
+            let mut run =
+                one(&equipped, foreground, job, window, program, disk.as_deref(), &args.common.out)?;
             run.case.clone_from(&case);
             Ok(run)
         })
@@ -200,9 +197,7 @@ impl Equipped {
                 vec!["--policy".to_owned(), format!("smart:{}", args.smart_window)]
             }
             Contender::Policy(policy) => vec!["--policy".to_owned(), (*policy).to_owned()],
-            Contender::Lull(own) => {
-                args.lull_args.split_whitespace().map(str::to_owned).chain(own.iter().cloned()).collect()
-            }
+            Contender::Lull(own) => args.common.flags(own).collect(),
             _ => Vec::new(),
         };
         Self { contender: contender.clone(), flags }

@@ -1,51 +1,37 @@
-//! What `lull bench disk` can be asked.
+//! What every experiment can be asked, and what follows from it.
+//!
+//! Experiments differ in their defaults, not in what an option means: they change a default with `mut_arg`.
 
 use std::path::PathBuf;
 
+use crate::Error;
 use crate::contender::Contender;
-use crate::units::Bytes;
+use crate::process::Program;
+use crate::report::{self, ReportArgs};
 
-/// A group of cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Group {
-    /// 4 threads of 64 KiB random reads in the background.
-    Parallel,
-    /// libaio, depth 32, 64 KiB random reads in the background.
-    Libaio,
-    /// The spinning-disk test device at several foreground intensities (root).
-    Slow,
-    /// tar of a large tree, cold cache, in the background.
-    Sequential,
-    /// No foreground: tar, sha256sum, a compile, cached reads and the start-up, with and without lull.
-    Quiet,
-}
+use super::ledger::Ledger;
 
-/// Arguments of `lull bench disk`.
+/// Arguments of every experiment.
 #[derive(Clone, Debug, clap::Args)]
-pub struct DiskArgs {
-    /// Directory on the disk to measure; data files are made in DIR/lull-bench-data and kept for the next time.
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub dir: PathBuf,
+pub struct Common {
     /// Directory for records, tables and pictures.
     #[arg(long, value_name = "DIR", default_value = "lull-bench-results")]
     pub out: PathBuf,
-    /// Cases to measure.
-    #[arg(long, value_name = "CASE", value_enum, value_delimiter = ',',
-          default_values = ["parallel", "libaio", "slow", "sequential", "quiet"])]
-    pub cases: Vec<Group>,
-    /// Contenders to compare; alone and solo are always there, as references.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_disk,
-          default_values = ["none", "nice+ionice", "bfq", "idle", "lull"])]
-    pub contenders: Vec<Contender>,
+    /// Print the figures as JSON instead of tables.
+    #[arg(long)]
+    pub json: bool,
+    /// Flags of `lull run` for every lull contender, e.g. "--max-slowdown 2%".
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        default_value = "",
+        allow_hyphen_values = true,
+        hide_default_value = true
+    )]
+    pub lull_args: String,
     /// A further lull contender with these flags of `lull run`, e.g. "--interval 5ms --depth 1"; may be repeated.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub lull_flags: Vec<String>,
-    /// Further lull contenders, one for each pair of these preemption intervals and the --depths: the frontier.
-    #[arg(long, value_name = "TIME", value_delimiter = ',')]
-    pub intervals: Vec<String>,
-    /// Bounds on background requests in service for --intervals.
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values = ["auto"])]
-    pub depths: Vec<String>,
     /// Another lull program whose `run` is measured instead of this one's.
     #[arg(long, value_name = "FILE")]
     pub lull: Option<PathBuf>,
@@ -53,61 +39,66 @@ pub struct DiskArgs {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Counted seconds per run.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+    #[arg(long, value_name = "SECONDS", default_value = "5")]
     pub seconds: f64,
-    /// Counted seconds per run on the slow disk, where requests take 20 ms.
-    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
-    pub slow_seconds: f64,
-    /// Seconds before each run's counting begins, in which automatic control may settle.
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
-    pub warmup: f64,
-    /// Foreground intensities on the slow disk, in percent.
-    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = [10, 25, 50, 75, 100],
-          value_parser = clap::value_parser!(u64).range(1..=100))]
-    pub intensities: Vec<u64>,
-    /// Pin the disk's scheduler for all contenders but bfq (root) [default: leave it].
-    #[arg(long, value_name = "NAME")]
-    pub scheduler: Option<String>,
-    /// Size of each of the two data files for random reads.
-    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
-    pub data_size: Bytes,
-    /// Size of the tree that tar and sha256sum read.
-    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
-    pub tree_size: Bytes,
-    /// C files in the project that is compiled.
-    #[arg(long, value_name = "N", default_value_t = 24)]
-    pub compile_units: u32,
     /// Seed of the order of runs and of all random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Remove the data files at the end.
-    #[arg(long)]
-    pub clean: bool,
 }
 
-impl DiskArgs {
-    /// All contenders to run, the references first, each once.
-    pub fn contenders(&self) -> Vec<Contender> {
-        let extra = self
-            .lull_flags
-            .iter()
-            .map(|flags| Contender::Lull(flags.split_whitespace().map(str::to_owned).collect()));
-        let frontier = self.intervals.iter().flat_map(|interval| {
-            self.depths.iter().map(move |depth| {
-                Contender::Lull(["--interval", interval, "--depth", depth].map(str::to_owned).to_vec())
-            })
-        });
-        with_references(self.contenders.iter().cloned().chain(extra).chain(frontier))
+impl Common {
+    /// All contenders to run: the references, those named on the command line, lull with further flags, and `more`; each
+    /// once.
+    pub fn contenders(
+        &self,
+        named: impl IntoIterator<Item = Contender>,
+        more: impl IntoIterator<Item = Contender>,
+    ) -> Vec<Contender> {
+        let further = self.lull_flags.iter().map(|flags| Contender::Lull(words(flags).collect()));
+        let mut all = vec![Contender::Alone, Contender::Solo];
+        for contender in named.into_iter().chain(further).chain(more) {
+            if !all.contains(&contender) {
+                all.push(contender);
+            }
+        }
+        all
     }
-}
 
-/// The references and these contenders, each once.
-pub fn with_references(contenders: impl IntoIterator<Item = Contender>) -> Vec<Contender> {
-    let mut all = vec![Contender::Alone, Contender::Solo];
-    for contender in contenders {
-        if !all.contains(&contender) {
-            all.push(contender);
+    /// The program whose `run` is measured.
+    pub fn program(&self, own: &Program) -> Program {
+        match &self.lull {
+            Some(exe) => own.clone().with_runner(exe.clone()),
+            None => own.clone(),
         }
     }
-    all
+
+    /// The contender that is started: lull with the experiment's flags, those for every lull, and its own. Its name in
+    /// the records stays.
+    pub fn equipped(&self, contender: &Contender, first: &[&str]) -> Contender {
+        let Contender::Lull(own) = contender else { return contender.clone() };
+        Contender::Lull(first.iter().map(|flag| (*flag).to_owned()).chain(self.flags(own)).collect())
+    }
+
+    /// The flags of a lull contender: those for every one, then its own.
+    pub fn flags(&self, own: &[String]) -> impl Iterator<Item = String> {
+        words(&self.lull_args).chain(own.iter().cloned())
+    }
+
+    /// Writes and prints the report: what was measured before an interruption is reported too.
+    ///
+    /// # Errors
+    /// That of the measurement, of writing, or that nothing was measured.
+    pub fn conclude(&self, measured: Result<(), Error>, ledger: &Ledger) -> Result<(), Error> {
+        let reported = if self.json {
+            report::write(&self.out, &mut std::io::sink())
+                .and_then(|()| report::run_report(&ReportArgs { dir: self.out.clone(), json: true }))
+        } else {
+            report::write(&self.out, &mut std::io::stdout().lock())
+        };
+        measured.and(reported).and_then(|()| ledger.ensure_measured())
+    }
+}
+
+fn words(flags: &str) -> impl Iterator<Item = String> {
+    flags.split_whitespace().map(str::to_owned)
 }

@@ -27,7 +27,6 @@ use crate::error::Context;
 use crate::load::LoadLine;
 use crate::process::{Options, Proc, Program, lines, shown};
 use crate::record::{Disturbance, Reported, Run, reported_cpu_slowdown};
-use crate::report::{self, ReportArgs};
 use crate::stats::ratio;
 use crate::units::whole;
 use crate::{Error, clock, stop};
@@ -47,9 +46,9 @@ const FLOOR_CPUS: f64 = 0.05;
 /// `lull bench cpu`: measures, then writes and prints the report.
 pub fn run_cpu(args: &CpuArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
-    if seconds(args.seconds) < args.beat.times(FEWEST_BEATS) {
+    if seconds(args.common.seconds) < args.beat.times(FEWEST_BEATS) {
         return Err(Error::Argument {
-            argument: format!("--seconds {}", args.seconds),
+            argument: format!("--seconds {}", args.common.seconds),
             problem: format!(
                 "that is less than {FEWEST_BEATS} beats; count longer, or make --beat shorter than {}",
                 args.beat
@@ -57,24 +56,12 @@ pub fn run_cpu(args: &CpuArgs, program: &Program) -> Result<(), Error> {
         });
     }
     group::sweep();
-    let program = &match &args.lull {
-        Some(exe) => program.clone().with_runner(exe.clone()),
-        None => program.clone(),
-    };
-    let ledger = Ledger::open(&args.out, host::look(Path::new("."), program, args.seed))?;
-    let measured = calibrate(args, program).and_then(|reads| {
-        let mut bench = Bench { args, program, ledger, reads };
-        args.cases.iter().try_for_each(|group| bench.case(&Case::of(*group, args, reads)))?;
-        bench.ledger.ensure_measured()
-    });
-    // What was measured before an interruption is reported too.
-    let reported = if args.json {
-        report::write(&args.out, &mut std::io::sink())
-            .and_then(|()| report::run_report(&ReportArgs { dir: args.out.clone(), json: true }))
-    } else {
-        report::write(&args.out, &mut std::io::stdout().lock())
-    };
-    measured.and(reported)
+    let program = &args.common.program(program);
+    let reads = calibrate(args, program)?;
+    let ledger = Ledger::open(&args.common.out, host::look(Path::new("."), program, args.common.seed))?;
+    let mut bench = Bench { args, program, ledger, reads };
+    let measured = args.cases.iter().try_for_each(|group| bench.case(&Case::of(*group, args, reads)));
+    args.common.conclude(measured, &bench.ledger)
 }
 
 /// How many random reads a request makes, found while nothing else runs.
@@ -113,18 +100,18 @@ impl Bench<'_> {
             }
         }
         let (slack, note) = self.promise(case);
-        let window = Window { warmup: seconds(self.args.warmup), length: seconds(self.args.seconds) };
-        let run_s = (self.args.warmup + self.args.seconds + 0.8)
+        let window = Window { warmup: seconds(self.args.warmup), length: seconds(self.args.common.seconds) };
+        let run_s = (self.args.warmup + self.args.common.seconds + 0.8)
             * contenders.len() as f64
-            * f64::from(self.args.rounds);
+            * f64::from(self.args.common.rounds);
         eprintln!(
             "{}: {} contenders, {} rounds of {} reads per request, about {run_s:.0} s",
             case.name,
             contenders.len(),
-            self.args.rounds,
+            self.args.common.rounds,
             self.reads
         );
-        let plan = Plan { contenders, seed: self.args.seed, rounds: self.args.rounds };
+        let plan = Plan { contenders, seed: self.args.common.seed, rounds: self.args.common.rounds };
         let (args, program) = (self.args, self.program);
         self.ledger.rounds(&case.name, &plan, &mut |contender, round| {
             let contender = with_args(contender, args, &slack);
@@ -160,9 +147,8 @@ struct Equipped<'a> {
 fn with_args<'a>(contender: &'a Contender, args: &CpuArgs, slack: &[String]) -> Equipped<'a> {
     let mut flags: Vec<String> = Vec::new();
     if let Contender::Lull(own) = contender {
-        flags.extend(args.lull_args.split_whitespace().map(str::to_owned));
         flags.extend(slack.iter().cloned());
-        flags.extend(own.iter().cloned());
+        flags.extend(args.common.flags(own));
     }
     Equipped { contender, flags }
 }
@@ -196,7 +182,7 @@ fn one(
     let contender = equipped.contender;
     // Dropped after everything that runs in it.
     let group = group_of(contender, args.headroom, args.headroom_period)?;
-    let summary = summary_file(&args.out)?;
+    let summary = summary_file(&args.common.out)?;
     let (mut command, mut job, mut keep) = (None, None, None);
     if contender.has_background() {
         let (file, progress) = ProgressFile::create()?;
@@ -209,7 +195,7 @@ fn one(
         job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: true, at_once: false });
         keep = Some(file);
     }
-    let foreground = case.foreground.in_round(args.seed, round);
+    let foreground = case.foreground.in_round(args.common.seed, round);
     let foreground = contender.has_foreground().then_some(&foreground as &dyn Foreground);
     std::thread::sleep(SETTLE);
     let (from, before) = (clock::now(), MachineTimes::now());

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
 
-use super::args::DiskArgs;
 use super::trial::{Job, Meter, ProgressFile, Reader, Window};
 use crate::Error;
 use crate::contender::Contender;
@@ -13,6 +12,10 @@ use crate::corpus::{self, Tree};
 use crate::load::think;
 use crate::process::Program;
 use crate::units::whole;
+
+pub mod args;
+
+pub use args::{DiskArgs, DiskCase};
 
 /// Mean service time of a random read on the slow disk.
 const SLOW_SERVICE: Nanos = Nanos::from_millis(20);
@@ -113,8 +116,8 @@ impl Data {
             foreground: directory.join("foreground.dat"),
             background: directory.join("background.dat"),
         };
-        corpus::data_file(&data.foreground, args.data_size, args.seed)?;
-        corpus::data_file(&data.background, args.data_size, args.seed.wrapping_add(1))?;
+        corpus::data_file(&data.foreground, args.data_size, args.common.seed)?;
+        corpus::data_file(&data.background, args.data_size, args.common.seed.wrapping_add(1))?;
         Ok(data)
     }
 }
@@ -122,9 +125,14 @@ impl Data {
 fn fast(name: &str, data: &Data, work: Work, args: &DiskArgs) -> Case {
     Case {
         name: name.to_owned(),
-        reader: Reader { file: data.foreground.clone(), think: THINK, exponential: false, seed: args.seed },
+        reader: Reader {
+            file: data.foreground.clone(),
+            think: THINK,
+            exponential: false,
+            seed: args.common.seed,
+        },
         work,
-        window: Window { warmup: seconds(args.warmup), length: seconds(args.seconds) },
+        window: Window { warmup: seconds(args.warmup), length: seconds(args.common.seconds) },
     }
 }
 
@@ -150,7 +158,7 @@ pub fn slow(device: &Path, percent: u64, args: &DiskArgs) -> Case {
     let think = think::for_intensity(SLOW_SERVICE, percent);
     Case {
         name: format!("slow-{percent}"),
-        reader: Reader { file: device.to_owned(), think, exponential: true, seed: args.seed },
+        reader: Reader { file: device.to_owned(), think, exponential: true, seed: args.common.seed },
         work: Work::Load(load_args(
             "disk-random",
             device,

@@ -27,7 +27,6 @@ use crate::contender::{Contender, group};
 use crate::error::Context;
 use crate::process::{Options, Proc, Program, shown};
 use crate::record::{Background, Run};
-use crate::report::{self, ReportArgs};
 use crate::units::Bytes;
 use crate::{Error, clock, corpus, stop};
 
@@ -48,30 +47,20 @@ const COLD: f64 = 0.01;
 pub fn run_memory(args: &MemoryArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
     group::sweep();
-    let program = &match &args.lull {
-        Some(exe) => program.clone().with_runner(exe.clone()),
-        None => program.clone(),
-    };
+    let program = &args.common.program(program);
     let directory = args.dir.join(DATA);
     std::fs::create_dir_all(&directory).at("create", &directory)?;
     let directory = directory.canonicalize().at("find", &directory)?;
     SwapFile::sweep(&directory);
-    let host = host::look(&directory, program, args.seed);
+    let host = host::look(&directory, program, args.common.seed);
     let disk = host.disk.clone();
     let mut bench =
-        Bench { args, program, disk, directory: &directory, ledger: Ledger::open(&args.out, host)? };
+        Bench { args, program, disk, directory: &directory, ledger: Ledger::open(&args.common.out, host)? };
     let measured = args.cases.iter().try_for_each(|group| bench.group(*group));
     if args.clean {
         std::fs::remove_dir_all(&directory).at("remove", &directory)?;
     }
-    // What was measured before an interruption is reported too.
-    let reported = if args.json {
-        report::write(&args.out, &mut std::io::sink())
-            .and_then(|()| report::run_report(&ReportArgs { dir: args.out.clone(), json: true }))
-    } else {
-        report::write(&args.out, &mut std::io::stdout().lock())
-    };
-    measured.and(reported)
+    args.common.conclude(measured, &bench.ledger)
 }
 
 struct Bench<'a> {
@@ -110,8 +99,8 @@ impl Bench<'_> {
             },
             false => None,
         };
-        eprintln!("{}: {} contenders, {} rounds", case.name, contenders.len(), self.args.rounds);
-        let plan = Plan { contenders, seed: self.args.seed, rounds: self.args.rounds };
+        eprintln!("{}: {} contenders, {} rounds", case.name, contenders.len(), self.args.common.rounds);
+        let plan = Plan { contenders, seed: self.args.common.seed, rounds: self.args.common.rounds };
         let (args, program, disk) = (self.args, self.program, self.disk.clone());
         self.ledger.rounds(&case.name, &plan, &mut |contender, _| {
             let run = one(args, program, case, contender, disk.as_deref());
@@ -221,7 +210,7 @@ fn one(
     let within = limited.as_ref().or(machine.as_ref());
     let (file, progress) = ProgressFile::create()?;
     let job = program.load_argv(case.job(contender, file.path()));
-    let argv = equipped(contender, args).wrap(job, program);
+    let argv = args.common.equipped(contender, &["-q"]).wrap(job, program);
     let argv = wrapped(within, argv);
     std::thread::sleep(SETTLE);
     let counted = notes.is_empty();
@@ -272,13 +261,4 @@ fn timed(argv: &[OsString], bytes: impl Fn() -> u64) -> Result<Background, Error
         peak_bytes: exit.peak_bytes,
         ..Background::default()
     })
-}
-
-/// The contender that is started; its name in the records stays.
-fn equipped(contender: &Contender, args: &MemoryArgs) -> Contender {
-    let Contender::Lull(own) = contender else { return contender.clone() };
-    let mut flags = vec!["-q".to_owned()];
-    flags.extend(args.lull_args.split_whitespace().map(str::to_owned));
-    flags.extend(own.iter().cloned());
-    Contender::Lull(flags)
 }

@@ -21,7 +21,6 @@ use crate::netbed::{self, Bed};
 use crate::process::{Program, shown};
 use crate::progress::Progress;
 use crate::record::Run;
-use crate::report::{self, ReportArgs};
 use crate::units::whole;
 use crate::{Error, stop};
 
@@ -41,20 +40,10 @@ pub fn run_net(args: &NetArgs, program: &Program) -> Result<(), Error> {
     if let Some(detail) = netbed::obstacle() {
         return Err(Error::Unmet { what: "a test network".to_owned(), detail });
     }
-    let program = &match &args.lull {
-        Some(exe) => program.clone().with_runner(exe.clone()),
-        None => program.clone(),
-    };
-    let mut ledger = Ledger::open(&args.out, host::look(Path::new("."), program, args.seed))?;
+    let program = &args.common.program(program);
+    let mut ledger = Ledger::open(&args.common.out, host::look(Path::new("."), program, args.common.seed))?;
     let measured = cases(args).try_for_each(|case| measure(&case, args, program, &mut ledger));
-    // What was measured before an interruption is reported too.
-    let reported = if args.json {
-        report::write(&args.out, &mut std::io::sink())
-            .and_then(|()| report::run_report(&ReportArgs { dir: args.out.clone(), json: true }))
-    } else {
-        report::write(&args.out, &mut std::io::stdout().lock())
-    };
-    measured.and(reported).and_then(|()| ledger.ensure_measured())
+    args.common.conclude(measured, &ledger)
 }
 
 fn cases(args: &NetArgs) -> impl Iterator<Item = Case> {
@@ -71,8 +60,8 @@ fn measure(case: &Case, args: &NetArgs, program: &Program, ledger: &mut Ledger) 
             Some(detail) => ledger.unmet(&case.name, Some(&contender), detail)?,
         }
     }
-    eprintln!("{}: {} contenders, {} rounds", case.name, contenders.len(), args.rounds);
-    let plan = Plan { contenders, seed: args.seed, rounds: args.rounds };
+    eprintln!("{}: {} contenders, {} rounds", case.name, contenders.len(), args.common.rounds);
+    let plan = Plan { contenders, seed: args.common.seed, rounds: args.common.rounds };
     ledger.rounds(&case.name, &plan, &mut |contender, _| one(args, program, case, contender))
 }
 
@@ -110,14 +99,14 @@ fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) ->
         let flood = program.load_argv(case.flood(receiver.address(), contender));
         let mut argv: Vec<OsString> =
             vec!["nsenter".into(), format!("--net={}", bed.left.namespace().path()).into(), "--".into()];
-        argv.extend(equipped(contender, args).wrap(flood, program));
+        argv.extend(args.common.equipped(contender, &["-q", "--resources", "net"]).wrap(flood, program));
         command = Some(shown(&argv));
         job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: false, at_once: false });
         keep = Some((file, receiver));
     }
     let front = Front { case, bed: &bed };
     let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
-    let window = Window { warmup: seconds(args.warmup), length: seconds(args.seconds) };
+    let window = Window { warmup: seconds(args.warmup), length: seconds(args.common.seconds) };
     std::thread::sleep(SETTLE);
     let outcome = trial::run(foreground, job, window, program, &mut |_| ())?;
     drop(keep);
@@ -136,15 +125,6 @@ fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) ->
         notes,
         ..Run::default()
     })
-}
-
-/// The contender that is started; its name in the records stays.
-fn equipped(contender: &Contender, args: &NetArgs) -> Contender {
-    let Contender::Lull(own) = contender else { return contender.clone() };
-    let mut flags = ["-q", "--resources", "net"].map(str::to_owned).to_vec();
-    flags.extend(args.lull_args.split_whitespace().map(str::to_owned));
-    flags.extend(own.iter().cloned());
-    Contender::Lull(flags)
 }
 
 fn seconds(value: f64) -> Nanos {

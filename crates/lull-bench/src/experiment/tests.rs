@@ -47,6 +47,16 @@ fn references_are_always_there_and_flags_make_contenders() {
 }
 
 #[test]
+fn flags_for_every_lull_come_before_its_own_and_reach_nobody_else() {
+    use clap::Parser;
+    let cli = Cli::parse_from(["x", "--lull-args", "--gate none"]);
+    let started = |contender: &Contender| cli.disk.common.equipped(contender, &["-q"]);
+    let own = Contender::Lull(vec!["--depth".to_owned(), "1".to_owned()]);
+    assert_eq!(started(&own).name(), "lull -q --gate none --depth 1");
+    assert_eq!(started(&Contender::Bfq), Contender::Bfq);
+}
+
+#[test]
 fn the_disk_behind_a_directory_is_a_whole_disk() {
     match host::disk_of(Path::new("/")) {
         Some(disk) => assert!(Path::new(SYS_BLOCK).join(&disk).is_dir(), "{disk}"),

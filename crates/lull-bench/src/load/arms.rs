@@ -113,17 +113,12 @@ impl Arm {
 
     fn report(&self, load: &str, begun: Nanos, ended: Nanos, counted: Nanos) -> LoadReport {
         LoadReport {
-            load: load.to_owned(),
-            requests: self.latencies.count(),
             unfinished: self.unfinished,
-            started_ns: begun.as_nanos(),
-            ended_ns: ended.as_nanos(),
             seconds: counted.as_secs_f64(),
             busy_ns: self.busy.as_nanos(),
             bursts: self.bursts,
             burst_ns: self.burst_time.as_nanos(),
-            latency: Some(self.latencies.summary()),
-            ..LoadReport::default()
+            ..LoadReport::timed(load, &self.latencies, [begun, ended])
         }
     }
 }

@@ -195,19 +195,13 @@ pub fn run(args: &ClientArgs) -> Result<LoadReport, Error> {
         }
     }
     let ended = ended.unwrap_or(begun).max(begun);
+    let load = format!("app-client {}", args.protocol.name());
     Ok(LoadReport {
-        load: format!("app-client {}", args.protocol.name()),
-        requests: counted.latencies.count(),
         unfinished: counted.unfinished,
         bytes: counted.bytes,
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: counted.latencies.sum().as_nanos(),
-        latency: Some(counted.latencies.summary()),
         distribution: counted.latencies.distribution(),
         cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
+        ..LoadReport::timed(&load, &counted.latencies, [begun, ended])
     })
 }
 

@@ -91,16 +91,9 @@ pub fn run(args: &EditArgs) -> Result<LoadReport, Error> {
     }
     let ended = clock::now().max(begun);
     Ok(LoadReport {
-        load: "app-edit".to_owned(),
-        requests: latencies.count(),
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: latencies.sum().as_nanos(),
-        latency: Some(latencies.summary()),
         distribution: latencies.distribution(),
         cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
+        ..LoadReport::timed("app-edit", &latencies, [begun, ended])
     })
 }
 

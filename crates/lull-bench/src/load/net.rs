@@ -255,14 +255,10 @@ pub(super) fn transfer(args: &TransferArgs) -> Result<LoadReport, Error> {
         }
         let bytes = after - before;
         Ok(LoadReport {
-            load: "net-transfer".to_owned(),
             requests: bytes / args.size.0.max(1),
             bytes,
-            started_ns: started.as_nanos(),
-            ended_ns: ended.as_nanos(),
-            seconds: ended.since(started).as_secs_f64(),
             cpu_ns: own_cpu_ns(),
-            ..LoadReport::default()
+            ..LoadReport::between("net-transfer", [started, ended])
         })
     })
 }
@@ -314,16 +310,9 @@ pub(super) fn ask(args: &AskArgs) -> Result<LoadReport, Error> {
     answered.to("answer questions")?;
     let begun = begun.min(ended);
     Ok(LoadReport {
-        load: "net-ask".to_owned(),
-        requests: latencies.count(),
         bytes: latencies.count() * args.size.0,
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: latencies.sum().as_nanos(),
-        latency: Some(latencies.summary()),
         cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
+        ..LoadReport::timed("net-ask", &latencies, [begun, ended])
     })
 }
 
@@ -366,13 +355,9 @@ pub(super) fn flood(args: &FloodArgs) -> Result<LoadReport, Error> {
     }
     let ended = clock::now();
     Ok(LoadReport {
-        load: "net-flood".to_owned(),
         requests: writes,
         bytes: sent,
-        started_ns: started.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(started).as_secs_f64(),
         cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
+        ..LoadReport::between("net-flood", [started, ended])
     })
 }

@@ -132,16 +132,9 @@ pub fn run(args: &PgbenchArgs) -> Result<LoadReport, Error> {
         }
     }
     Ok(LoadReport {
-        load: "app-pgbench".to_owned(),
-        requests: latencies.count(),
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: latencies.sum().as_nanos(),
-        latency: Some(latencies.summary()),
         distribution: latencies.distribution(),
         cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
+        ..LoadReport::timed("app-pgbench", &latencies, [begun, ended])
     })
 }
 

@@ -124,16 +124,10 @@ pub fn run(
     // Stopped before the warm-up was over: nothing was counted, and the window is empty rather than negative.
     let ended = now.max(begun);
     Ok(LoadReport {
-        load: "disk-read".to_owned(),
         requests,
         bytes: requests * common.block.0,
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: all.sum().as_nanos(),
-        latency: Some(all.summary()),
         misses,
-        ..LoadReport::default()
+        ..LoadReport::timed("disk-read", &all, [begun, ended])
     })
 }
 

@@ -127,16 +127,9 @@ pub fn run(
     let ended = now.max(begun);
     let bytes_each = if args.fill_only { (PIECE * PAGE) as u64 } else { args.touches * PAGE as u64 };
     Ok(LoadReport {
-        load: "mem-work".to_owned(),
-        requests: all.count(),
         bytes: all.count() * bytes_each,
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: all.sum().as_nanos(),
-        latency: Some(all.summary()),
         cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
+        ..LoadReport::timed("mem-work", &all, [begun, ended])
     })
 }
 

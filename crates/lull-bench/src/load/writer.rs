@@ -83,15 +83,8 @@ pub fn log(args: &LogArgs) -> Result<LoadReport, Error> {
     }
     let ended = now.max(begun);
     Ok(LoadReport {
-        load: "disk-log".to_owned(),
-        requests: all.count(),
         bytes: all.count() * common.block.0,
-        started_ns: begun.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(begun).as_secs_f64(),
-        busy_ns: all.sum().as_nanos(),
-        latency: Some(all.summary()),
-        ..LoadReport::default()
+        ..LoadReport::timed("disk-log", &all, [begun, ended])
     })
 }
 

@@ -40,7 +40,7 @@ use room::{Keeping, RoomThread};
 use super::disk::policy_flags;
 use super::messages::LinkStatus;
 use super::settings::{RunSettings, SensorChoice};
-use super::summary::{bytes, latency};
+use super::summary::{Delays, bytes};
 
 /// How often intervals are set anew.
 const ASK_EVERY: Nanos = Nanos::from_millis(25);
@@ -327,7 +327,6 @@ impl Link {
 
     fn summary(&self) -> InterfaceSummary {
         let report = self.interface.report();
-        let ns = |time: Option<Nanos>| time.map(|time| time.0);
         InterfaceSummary {
             interface: self.name.clone(),
             interval: self.interval.to_string(),
@@ -335,10 +334,7 @@ impl Link {
             foreground_bytes: report.foreground.1,
             background_packets: report.background.0,
             background_bytes: report.background.1,
-            quiet_mean_ns: ns(report.quiet.mean()),
-            quiet_p99_ns: ns(report.quiet.quantile(0.99)),
-            loaded_mean_ns: ns(report.loaded.mean()),
-            loaded_p99_ns: ns(report.loaded.quantile(0.99)),
+            queueing: Delays::of(&report.quiet, &report.loaded),
             preemptions: report.counters[2][0],
             kept_free: report.counters[3][0],
             leaks: report.leaks,
@@ -363,12 +359,9 @@ pub(crate) struct InterfaceSummary {
     pub(crate) foreground_bytes: u64,
     pub(crate) background_packets: u64,
     pub(crate) background_bytes: u64,
-    /// Time of foreground packets in the queue when no background waited there on arrival.
-    pub(crate) quiet_mean_ns: Option<u64>,
-    pub(crate) quiet_p99_ns: Option<u64>,
-    /// … and when some did.
-    pub(crate) loaded_mean_ns: Option<u64>,
-    pub(crate) loaded_p99_ns: Option<u64>,
+    /// Time of foreground packets in the queue.
+    #[serde(flatten)]
+    pub(crate) queueing: Delays,
     /// Foreground packets that met background in the queue (B\[f\]), and that the interval kept free (P\[f\]).
     pub(crate) preemptions: u64,
     pub(crate) kept_free: u64,
@@ -403,10 +396,10 @@ impl NetSummary {
                 bytes(one.foreground_bytes),
                 one.interval
             );
-            if let Some(quiet) = latency(one.quiet_mean_ns, one.quiet_p99_ns) {
+            if let Some(quiet) = one.queueing.quiet() {
                 line += &format!("; foreground packets waited {quiet} without");
             }
-            if let Some(loaded) = latency(one.loaded_mean_ns, one.loaded_p99_ns) {
+            if let Some(loaded) = one.queueing.loaded() {
                 line += &format!(", {loaded} with background in the queue");
             }
             line + "\n"

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lull_core::{Nanos, Slowdown};
+use lull_core::{Histogram, Nanos, Slowdown};
 use serde::{Deserialize, Serialize};
 
 use super::cpu::CpuSummary;
@@ -78,12 +78,9 @@ pub(crate) struct DiskSummary {
     pub(crate) foreground_bytes: u64,
     pub(crate) background_requests: u64,
     pub(crate) background_bytes: u64,
-    /// Foreground latency when no background was in service on arrival.
-    pub(crate) quiet_mean_ns: Option<u64>,
-    pub(crate) quiet_p99_ns: Option<u64>,
-    /// … and when some was.
-    pub(crate) loaded_mean_ns: Option<u64>,
-    pub(crate) loaded_p99_ns: Option<u64>,
+    /// Latency of foreground requests.
+    #[serde(flatten)]
+    pub(crate) latency: Delays,
     /// Foreground requests that met background in service (B\[f\]), and that the interval kept free (P\[f\]).
     pub(crate) preemptions: u64,
     pub(crate) kept_free: u64,
@@ -98,6 +95,40 @@ pub(crate) struct DiskSummary {
     /// Latency of foreground requests, with background against without.
     #[serde(default)]
     pub(crate) slowdown: Option<SlowdownSummary>,
+}
+
+/// How long something of the foreground took; none when there was nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Delays {
+    /// When it met no background on arrival.
+    pub(crate) quiet_mean_ns: Option<u64>,
+    pub(crate) quiet_p99_ns: Option<u64>,
+    /// … and when it met some.
+    pub(crate) loaded_mean_ns: Option<u64>,
+    pub(crate) loaded_p99_ns: Option<u64>,
+}
+
+impl Delays {
+    /// The means and tails of these times.
+    pub(crate) fn of(quiet: &Histogram, loaded: &Histogram) -> Self {
+        let ns = |time: Option<Nanos>| time.map(|time| time.0);
+        Self {
+            quiet_mean_ns: ns(quiet.mean()),
+            quiet_p99_ns: ns(quiet.quantile(0.99)),
+            loaded_mean_ns: ns(loaded.mean()),
+            loaded_p99_ns: ns(loaded.quantile(0.99)),
+        }
+    }
+
+    /// What a person reads of those that met no background.
+    pub(crate) fn quiet(&self) -> Option<String> {
+        Some(format!("{} (p99 {})", Nanos(self.quiet_mean_ns?), Nanos(self.quiet_p99_ns?)))
+    }
+
+    /// … and of those that met some.
+    pub(crate) fn loaded(&self) -> Option<String> {
+        Some(format!("{} (p99 {})", Nanos(self.loaded_mean_ns?), Nanos(self.loaded_p99_ns?)))
+    }
 }
 
 /// A whole run.
@@ -166,10 +197,6 @@ pub(crate) fn bytes(n: u64) -> String {
     if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
 }
 
-pub(crate) fn latency(mean: Option<u64>, p99: Option<u64>) -> Option<String> {
-    Some(format!("{} (p99 {})", Nanos(mean?), Nanos(p99?)))
-}
-
 #[expect(clippy::cast_precision_loss, reason = "a percentage for a person")]
 fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 * 100.0 }
@@ -223,10 +250,7 @@ impl Summary {
                 disk.interval,
                 disk.depth
             );
-            let _ = match (
-                latency(disk.quiet_mean_ns, disk.quiet_p99_ns),
-                latency(disk.loaded_mean_ns, disk.loaded_p99_ns),
-            ) {
+            let _ = match (disk.latency.quiet(), disk.latency.loaded()) {
                 (Some(quiet), Some(loaded)) => {
                     writeln!(text, "; foreground {quiet} without, {loaded} with background in service")
                 }

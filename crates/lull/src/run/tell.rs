@@ -9,7 +9,7 @@ use super::freezer::Freezer;
 use super::messages::Status;
 use super::net::Net;
 use super::regulator::Regulator;
-use super::summary::{DiskSummary, Summary, depth_text};
+use super::summary::{Delays, DiskSummary, Summary, depth_text};
 use super::supervisor::Supervisor;
 
 impl Supervisor {
@@ -63,7 +63,6 @@ impl Supervisor {
 
 fn disk_summary(disk: &Disk) -> DiskSummary {
     let report = disk.report();
-    let ns = |time: Option<Nanos>| time.map(|time| time.0);
     let view = disk.latest();
     DiskSummary {
         disk: disk.traits.name.clone(),
@@ -73,10 +72,7 @@ fn disk_summary(disk: &Disk) -> DiskSummary {
         foreground_bytes: report.foreground_bytes,
         background_requests: view.background.started,
         background_bytes: report.background_bytes,
-        quiet_mean_ns: ns(report.quiet.mean()),
-        quiet_p99_ns: ns(report.quiet.quantile(0.99)),
-        loaded_mean_ns: ns(report.loaded.mean()),
-        loaded_p99_ns: ns(report.loaded.quantile(0.99)),
+        latency: Delays::of(&report.quiet, &report.loaded),
         preemptions: report.counters[2][0],
         kept_free: report.counters[3][0],
         leaks: report.leaks,

@@ -6,6 +6,7 @@
 
 pub(crate) mod foreground;
 pub(crate) mod loopdev;
+pub(crate) mod net;
 pub(crate) mod pty;
 
 use std::path::{Path, PathBuf};

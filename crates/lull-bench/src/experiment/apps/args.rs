@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use lull_core::Nanos;
 
 use crate::contender::Contender;
-use crate::experiment::args::with_references;
+use crate::experiment::args::Common;
 use crate::units::Bytes;
 
 /// A foreground application.
@@ -48,10 +48,9 @@ pub fn name(value: &impl ValueEnum) -> String {
 
 /// Arguments of `lull bench apps`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("out", |arg| arg.default_value("lull-bench-apps")))]
+#[command(mut_arg("seconds", |arg| arg.default_value("20")))]
 pub struct AppsArgs {
-    /// Directory for records and the report. A measurement that was killed goes on here where it was.
-    #[arg(long, value_name = "DIR", default_value = "lull-bench-apps")]
-    pub out: PathBuf,
     /// Directory for the applications' data; on the disk that is to be used.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
@@ -71,24 +70,6 @@ pub struct AppsArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_apps,
           default_values = ["none", "nice", "nice+ionice", "bfq", "idle", "cpu.idle", "suspend", "headroom", "smart", "manners", "lull"])]
     pub contenders: Vec<Contender>,
-    /// Flags of `lull run` for the lull contender, e.g. "--max-slowdown 2%".
-    #[arg(
-        long,
-        value_name = "FLAGS",
-        default_value = "",
-        allow_hyphen_values = true,
-        hide_default_value = true
-    )]
-    pub lull_args: String,
-    /// Another lull program whose `run` is measured instead of this one's.
-    #[arg(long, value_name = "FILE")]
-    pub lull: Option<PathBuf>,
-    /// Rounds; each runs every contender once.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
-    /// Counted seconds per run.
-    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
-    pub seconds: f64,
     /// Seconds before each run's counting begins; longer than smart's characterisation (12 windows) and the
     /// headroom controller's period.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
@@ -108,32 +89,32 @@ pub struct AppsArgs {
     /// smart's monitoring window; the source's is 10s, which needs a warm-up of two minutes.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     pub smart_window: Nanos,
-    /// Seed of the order of runs and of all random numbers.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
     /// Do not install applications that are missing; leave their cases out.
     #[arg(long)]
     pub no_install: bool,
+    /// What every experiment can be asked.
+    #[command(flatten)]
+    pub common: Common,
 }
 
 impl AppsArgs {
     /// All contenders to run, the references first, each once.
     pub fn contenders(&self) -> Vec<Contender> {
-        with_references(self.contenders.iter().cloned())
+        self.common.contenders(self.contenders.iter().cloned(), [])
     }
 
     /// What makes two measurements comparable, and is not in the records of each run.
     pub fn terms(&self) -> String {
         format!(
             "{} s after {} s, rates {}/{}/{}, tree {}, smart window {}, lull flags '{}'",
-            self.seconds,
+            self.common.seconds,
             self.warmup,
             self.redis_rate,
             self.nginx_rate,
             self.postgres_rate,
             self.tree_size.0,
             self.smart_window,
-            self.lull_args
+            self.common.lull_args
         )
     }
 }

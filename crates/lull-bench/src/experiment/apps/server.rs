@@ -165,7 +165,7 @@ impl Server {
     fn nginx(args: &AppsArgs, directory: &Path) -> Result<Self, Error> {
         let address = free_address()?;
         for file in 0..FILES {
-            corpus::data_file(&directory.join(format!("www/f{file}")), FILE_SIZE, args.seed + file)?;
+            corpus::data_file(&directory.join(format!("www/f{file}")), FILE_SIZE, args.common.seed + file)?;
         }
         let at = directory.display();
         let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];

@@ -1,11 +1,9 @@
 //! What `lull bench cpu` can be asked.
 
-use std::path::PathBuf;
-
 use lull_core::Nanos;
 
 use crate::contender::Contender;
-use crate::experiment::args::with_references;
+use crate::experiment::args::Common;
 use crate::load::think::Spread;
 use crate::units::Bytes;
 
@@ -34,13 +32,8 @@ pub enum CpuCase {
 
 /// Arguments of `lull bench cpu`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("seconds", |arg| arg.default_value("8")))]
 pub struct CpuArgs {
-    /// Directory for records, tables and pictures.
-    #[arg(long, value_name = "DIR", default_value = "lull-bench-results")]
-    pub out: PathBuf,
-    /// Print the figures as JSON instead of tables.
-    #[arg(long)]
-    pub json: bool,
     /// Cases to measure.
     #[arg(long, value_name = "CASE", value_enum, value_delimiter = ',',
           default_values = ["serve-50", "serve-50-at-20", "serve-10", "serve-80", "wakeup", "integer"])]
@@ -49,30 +42,9 @@ pub struct CpuArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_cpu,
           default_values = ["none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "lull"])]
     pub contenders: Vec<Contender>,
-    /// Flags of `lull run` for every lull contender, e.g. "--interval 100us".
-    #[arg(
-        long,
-        value_name = "FLAGS",
-        default_value = "",
-        allow_hyphen_values = true,
-        hide_default_value = true
-    )]
-    pub lull_args: String,
-    /// A further lull contender with these flags of `lull run`; may be repeated.
-    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
-    pub lull_flags: Vec<String>,
     /// What lull may cost the foreground, for all cases that do not say it themselves [default: lull's own].
     #[arg(long, value_name = "PERCENT")]
     pub max_slowdown: Option<String>,
-    /// Another lull program whose `run` is measured instead of this one's.
-    #[arg(long, value_name = "FILE")]
-    pub lull: Option<PathBuf>,
-    /// Rounds; each runs every contender once.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
-    /// Counted seconds per run.
-    #[arg(long, value_name = "SECONDS", default_value_t = 8.0)]
-    pub seconds: f64,
     /// Seconds before each run's counting begins, in which automatic control may settle.
     #[arg(long, value_name = "SECONDS", default_value_t = 6.0)]
     pub warmup: f64,
@@ -110,18 +82,14 @@ pub struct CpuArgs {
     /// Time between two adaptations of the headroom controller; the warm-up should be longer.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub headroom_period: Nanos,
-    /// Seed of the order of runs and of the arrivals.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    /// What every experiment can be asked.
+    #[command(flatten)]
+    pub common: Common,
 }
 
 impl CpuArgs {
     /// All contenders to run, the references first, each once.
     pub fn contenders(&self) -> Vec<Contender> {
-        let extra = self
-            .lull_flags
-            .iter()
-            .map(|flags| Contender::Lull(flags.split_whitespace().map(str::to_owned).collect()));
-        with_references(self.contenders.iter().cloned().chain(extra))
+        self.common.contenders(self.contenders.iter().cloned(), [])
     }
 }

@@ -40,7 +40,7 @@ fn lull_gets_its_flags_and_a_file_for_its_summary() {
     let further = Contender::Lull(vec!["--gate".to_owned(), "none".to_owned()]);
     assert_eq!(
         line(&further, &args(&["--lull-args", "--interval 100us"]), &slack),
-        "lull run -q --json --summary /s --interval 100us --max-slowdown 20% --gate none -- CMD"
+        "lull run -q --json --summary /s --max-slowdown 20% --interval 100us --gate none -- CMD"
     );
     assert_eq!(line(&Contender::Nice, &args(&["--lull-args", "-x"]), &slack), "nice -n 19 CMD");
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::contender::Contender;
-use crate::experiment::args::with_references;
+use crate::experiment::args::Common;
 
 /// The cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -24,16 +24,12 @@ pub enum MemoryCase {
 
 /// Arguments of `lull bench memory`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("seconds", |arg| arg.default_value("15")))]
+#[command(mut_arg("lull_args", |arg| arg.default_value("--resources disk,cpu,memory").hide_default_value(false)))]
 pub struct MemoryArgs {
     /// Directory on the disk to use; data files are made in DIR/lull-bench-data and kept for the next time.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
-    /// Directory for records, tables and pictures.
-    #[arg(long, value_name = "DIR", default_value = "lull-bench-results")]
-    pub out: PathBuf,
-    /// Print the figures as JSON instead of tables.
-    #[arg(long)]
-    pub json: bool,
     /// Cases to measure.
     #[arg(long, value_name = "CASE", value_enum, value_delimiter = ',',
           default_values = ["host-first", "guest-first", "page-out", "cache", "wal", "quiet"])]
@@ -42,44 +38,20 @@ pub struct MemoryArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_memory,
           default_values = ["again", "none", "nice+ionice", "bfq", "limit", "nocache", "dirty-bytes", "lull"])]
     pub contenders: Vec<Contender>,
-    /// Flags of `lull run` for every lull contender.
-    #[arg(
-        long,
-        value_name = "FLAGS",
-        default_value = "--resources disk,cpu,memory",
-        allow_hyphen_values = true
-    )]
-    pub lull_args: String,
-    /// A further lull contender with these flags of `lull run`; may be repeated.
-    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
-    pub lull_flags: Vec<String>,
-    /// Another lull program whose `run` is measured instead of this one's.
-    #[arg(long, value_name = "FILE")]
-    pub lull: Option<PathBuf>,
-    /// Rounds; each runs every contender once.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
-    /// Counted seconds per run.
-    #[arg(long, value_name = "SECONDS", default_value_t = 15.0)]
-    pub seconds: f64,
     /// Divide the sizes of files, and of the memory that caches them, by this: 8 for a quick look.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=64))]
     pub scale: u64,
-    /// Seed of the order of runs and of all random numbers.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
     /// Remove the data files at the end.
     #[arg(long)]
     pub clean: bool,
+    /// What every experiment can be asked.
+    #[command(flatten)]
+    pub common: Common,
 }
 
 impl MemoryArgs {
     /// All contenders to run, the references first, each once.
     pub fn contenders(&self) -> Vec<Contender> {
-        let extra = self
-            .lull_flags
-            .iter()
-            .map(|flags| Contender::Lull(flags.split_whitespace().map(str::to_owned).collect()));
-        with_references(self.contenders.iter().cloned().chain(extra))
+        self.common.contenders(self.contenders.iter().cloned(), [])
     }
 }

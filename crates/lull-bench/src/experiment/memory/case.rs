@@ -104,7 +104,7 @@ impl Case {
             swaps: false,
             cold: Vec::new(),
             written: Vec::new(),
-            window: Window { warmup: Nanos::ZERO, length: Nanos(whole(args.seconds * 1e9)) },
+            window: Window { warmup: Nanos::ZERO, length: Nanos(whole(args.common.seconds * 1e9)) },
             contenders: &PLAIN,
         };
         let set = format!("mem-work --memory {SET}");
@@ -131,8 +131,8 @@ impl Case {
             }],
             MemoryCase::Cache => {
                 let (hot, stream) = (directory.join("hot.dat"), directory.join("stream.dat"));
-                corpus::data_file(&hot, Bytes(scaled(HOT)), args.seed)?;
-                corpus::data_file(&stream, Bytes(scaled(STREAM)), args.seed + 1)?;
+                corpus::data_file(&hot, Bytes(scaled(HOT)), args.common.seed)?;
+                corpus::data_file(&stream, Bytes(scaled(STREAM)), args.common.seed + 1)?;
                 vec![Self {
                     name: "cache".to_owned(),
                     foreground: with_file("disk-read --hot --random --think 200us", &hot),
@@ -160,7 +160,7 @@ impl Case {
             }
             MemoryCase::Quiet => {
                 let (copy, read) = (directory.join("copy.dat"), directory.join("read.dat"));
-                corpus::data_file(&read, Bytes(scaled(QUIET_READ)), args.seed)?;
+                corpus::data_file(&read, Bytes(scaled(QUIET_READ)), args.common.seed)?;
                 let blocks = |bytes: u64| scaled(bytes) / MIB;
                 let write = format!("disk-write --block 1MiB --requests {}", blocks(QUIET_WRITE));
                 let stream = format!("disk-stream --keep --block 1MiB --requests {}", blocks(QUIET_READ));

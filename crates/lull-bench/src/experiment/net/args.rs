@@ -1,9 +1,7 @@
 //! What `lull bench net` can be asked.
 
-use std::path::PathBuf;
-
 use crate::contender::Contender;
-use crate::experiment::args::with_references;
+use crate::experiment::args::Common;
 
 /// The cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -23,12 +21,6 @@ pub enum NetCase {
 /// Arguments of `lull bench net`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct NetArgs {
-    /// Directory for records, tables and pictures.
-    #[arg(long, value_name = "DIR", default_value = "lull-bench-results")]
-    pub out: PathBuf,
-    /// Print the figures as JSON instead of tables.
-    #[arg(long)]
-    pub json: bool,
     /// Cases to measure.
     #[arg(long, value_name = "CASE", value_enum, value_delimiter = ',',
           default_values = ["udp-udp", "tcp-udp", "tcp-udp-far", "tcp-tcp", "ask"])]
@@ -37,27 +29,6 @@ pub struct NetArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_net,
           default_values = ["again", "none", "dscp", "htb", "rate", "bbr", "cubic", "lull"])]
     pub contenders: Vec<Contender>,
-    /// Flags of `lull run` for every lull contender, e.g. "--interval 1ms".
-    #[arg(
-        long,
-        value_name = "FLAGS",
-        default_value = "",
-        allow_hyphen_values = true,
-        hide_default_value = true
-    )]
-    pub lull_args: String,
-    /// A further lull contender with these flags of `lull run`; may be repeated.
-    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
-    pub lull_flags: Vec<String>,
-    /// Another lull program whose `run` is measured instead of this one's.
-    #[arg(long, value_name = "FILE")]
-    pub lull: Option<PathBuf>,
-    /// Rounds; each runs every contender once.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
-    /// Counted seconds per run.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
-    pub seconds: f64,
     /// Seconds before each run's counting begins.
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     pub warmup: f64,
@@ -68,18 +39,14 @@ pub struct NetArgs {
     /// Rate of the links that are fast by default, in megabits per second.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub fast_mbit: u32,
-    /// Seed of the order of runs.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    /// What every experiment can be asked.
+    #[command(flatten)]
+    pub common: Common,
 }
 
 impl NetArgs {
     /// All contenders to run, the references first, each once.
     pub fn contenders(&self) -> Vec<Contender> {
-        let extra = self
-            .lull_flags
-            .iter()
-            .map(|flags| Contender::Lull(flags.split_whitespace().map(str::to_owned).collect()));
-        with_references(self.contenders.iter().cloned().chain(extra))
+        self.common.contenders(self.contenders.iter().cloned(), [])
     }
 }

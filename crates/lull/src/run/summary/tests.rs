@@ -1,6 +1,6 @@
 //! What the summary says.
 
-use super::{DiskSummary, SlowdownSummary, Summary, bytes};
+use super::{Delays, DiskSummary, SlowdownSummary, Summary, bytes};
 
 #[test]
 fn bytes_have_units() {
@@ -14,8 +14,7 @@ fn the_text_names_every_disk_that_worked_and_the_json_comes_back() {
     let disk = DiskSummary {
         disk: "vda".into(),
         background_requests: 3,
-        quiet_mean_ns: Some(35_000),
-        quiet_p99_ns: Some(90_000),
+        latency: Delays { quiet_mean_ns: Some(35_000), quiet_p99_ns: Some(90_000), ..Delays::default() },
         ..DiskSummary::default()
     };
     let idle = DiskSummary { disk: "sdb".into(), ..DiskSummary::default() };

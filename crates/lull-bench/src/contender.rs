@@ -12,6 +12,8 @@
 //! | `nice` | `nice -n 19 CMD` |
 //! | `sched-idle` | `chrt -i 0 CMD` |
 //! | `cpu.idle` | `CMD` in a control group whose `cpu.idle` is 1 ([`group`]) |
+//! | `cgroup` | `CMD` in control groups with `cpu.idle`, or the least weight, and the least I/O weight |
+//! | `cgroup-bfq` | the same, with the disk's scheduler set to BFQ for that run, where I/O weights have an effect |
 //! | `headroom` | `CMD` in a control group whose quota follows what the others leave ([`headroom`]) |
 //! | `cpulimit` | `cpulimit -q -f -m -l 50N -- CMD` for N CPUs: half of every CPU |
 //! | `dscp` | CMD marks its packets DSCP Lower Effort |
@@ -28,7 +30,7 @@
 //!
 //! `bfq` and those with `ionice` belong to the experiments on disks; `again`, `nice`, `sched-idle`, `cpu.idle`, `headroom` and
 //! `cpulimit` to those on the CPU, `dscp` to `cubic` to those on the network, `limit` to `dirty-bytes` to those on
-//! memory, `suspend`, `smart` and `manners` to those with real applications.
+//! memory, `cgroup`, `cgroup-bfq`, `suspend`, `smart` and `manners` to those with real applications.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -39,6 +41,7 @@ use crate::process::{Options, Proc, Program, shown};
 
 pub mod group;
 pub mod headroom;
+pub mod keeper;
 pub mod scheduler;
 pub mod setting;
 pub mod suspend;
@@ -68,6 +71,10 @@ pub enum Contender {
     SchedIdle,
     /// A control group with `cpu.idle`.
     CpuIdle,
+    /// Control groups with the least weight on CPUs and disks.
+    Cgroup,
+    /// The same under the BFQ scheduler.
+    CgroupBfq,
     /// A control group with a quota that is adapted.
     Headroom,
     /// `cpulimit` at half of every CPU.
@@ -156,7 +163,7 @@ static MEMORY: [Contender; 10] = [
 ];
 
 /// Those of the experiments with real applications.
-static APPS: [Contender; 13] = [
+static APPS: [Contender; 14] = [
     Contender::Alone,
     Contender::Solo,
     Contender::Unmanaged,
@@ -164,7 +171,8 @@ static APPS: [Contender; 13] = [
     Contender::NiceIonice,
     Contender::Bfq,
     Contender::Idle,
-    Contender::CpuIdle,
+    Contender::Cgroup,
+    Contender::CgroupBfq,
     Contender::Suspend,
     Contender::Headroom,
     Contender::Policy("smart"),
@@ -250,6 +258,8 @@ impl Contender {
             Self::Nice => "nice".to_owned(),
             Self::SchedIdle => "sched-idle".to_owned(),
             Self::CpuIdle => "cpu.idle".to_owned(),
+            Self::Cgroup => "cgroup".to_owned(),
+            Self::CgroupBfq => "cgroup-bfq".to_owned(),
             Self::Headroom => "headroom".to_owned(),
             Self::CpuLimit => "cpulimit".to_owned(),
             Self::Marked => "dscp".to_owned(),
@@ -278,13 +288,14 @@ impl Contender {
 
     /// The disk scheduler that it needs.
     pub fn scheduler(&self) -> Option<&'static str> {
-        (*self == Self::Bfq).then_some("bfq")
+        matches!(self, Self::Bfq | Self::CgroupBfq).then_some("bfq")
     }
 
     /// What its control group is for, if it needs one.
     fn group_use(&self) -> Option<Use> {
         match self {
             Self::CpuIdle => Some(Use::Idle),
+            Self::Cgroup | Self::CgroupBfq => Some(Use::Least),
             Self::Headroom => Some(Use::Quota),
             Self::Suspend => Some(Use::Freeze),
             _ => None,
@@ -301,7 +312,7 @@ impl Contender {
     pub fn wrap(&self, job: Vec<OsString>, program: &Program) -> Vec<OsString> {
         let mut argv: Vec<OsString> = match self {
             Self::Alone | Self::Again | Self::Solo | Self::Unmanaged => Vec::new(),
-            Self::CpuIdle | Self::Headroom | Self::Suspend => Vec::new(),
+            Self::CpuIdle | Self::Headroom | Self::Suspend | Self::Cgroup | Self::CgroupBfq => Vec::new(),
             Self::Marked | Self::Priority | Self::FixedRate | Self::Congestion(_) => Vec::new(),
             Self::MemoryLimit | Self::NoCache => Vec::new(),
             Self::NiceIonice | Self::Bfq | Self::DirtyBytes => {
@@ -355,6 +366,9 @@ impl Contender {
             Self::Alone | Self::Again => "no background".to_owned(),
             Self::Solo => "no foreground".to_owned(),
             Self::CpuIdle => "CMD in a control group with cpu.idle = 1".to_owned(),
+            Self::Cgroup | Self::CgroupBfq => {
+                "CMD in control groups with the least weight on CPUs and disks".to_owned()
+            }
             Self::Headroom => "CMD in a control group whose quota is adapted".to_owned(),
             Self::MemoryLimit => "CMD in a control group with a memory limit".to_owned(),
             Self::Suspend => "CMD in a control group that is frozen every other second".to_owned(),

@@ -121,14 +121,17 @@ fn write_random(path: &Path, size: Bytes, random: &mut fastrand::Rng) -> Result<
     drop_pages(&file).at("drop cached pages of", path)
 }
 
-/// A C program of `units` source files with a Makefile; `make` builds it, `make clean` undoes that.
-pub fn project(root: &Path, units: u32) -> Result<(), Error> {
+/// Functions per source file, so many that compiling one takes a large part of a second.
+pub const FUNCTIONS: u32 = 60;
+
+/// A C program of `units` source files with so many functions each, and a Makefile; `make` builds it, `make clean` undoes that.
+pub fn project(root: &Path, units: u32, functions: u32) -> Result<(), Error> {
     fs::create_dir_all(root).at("create", root)?;
     for unit in 0..units {
         let path = root.join(format!("unit{unit}.c"));
         let mut out = BufWriter::new(File::create(&path).at("create", &path)?);
         let mut text = String::from("#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n");
-        for function in 0..60 {
+        for function in 0..functions {
             text.push_str(&format!(
                 "uint64_t unit{unit}_f{function}(const uint8_t *p, size_t n) {{\n  uint64_t a[32] = {{{function}}}; \n  \
                  for (size_t i = 0; i < n; i++) {{ a[i % 32] ^= (a[(i + {function}) % 32] << 7) + p[i] * {unit}u; \

@@ -118,7 +118,7 @@ impl Bench<'_> {
                 (DiskCase::Slow, ..) => self.slow()?,
                 (DiskCase::Quiet, _, Some(tree)) => {
                     let project = directory.join("project");
-                    corpus::project(&project, self.args.compile_units)?;
+                    corpus::project(&project, self.args.compile_units, corpus::FUNCTIONS)?;
                     let cached = directory.join("cached.dat");
                     corpus::data_file(&cached, Bytes(16 * Bytes::MIB), self.args.common.seed)?;
                     let jobs = [

@@ -122,6 +122,8 @@ pub struct Options<'a> {
     pub directory: Option<&'a Path>,
     /// Keep a pipe to its standard input, which the process sees closed when the harness is gone.
     pub leash: bool,
+    /// Ask the kernel to send it SIGTERM when the thread that starts it is gone.
+    pub bound: bool,
 }
 
 impl Proc {
@@ -137,6 +139,12 @@ impl Proc {
         builder.stdin(if options.leash { Stdio::piped() } else { Stdio::null() });
         if let Some(directory) = options.directory {
             builder.current_dir(directory);
+        }
+        if options.bound {
+            // SAFETY: between fork and exec it only makes one system call.
+            unsafe {
+                builder.pre_exec(|| nix::sys::prctl::set_pdeathsig(Signal::SIGTERM).map_err(Into::into))
+            };
         }
         let mut child = builder.spawn().map_err(|e| fail(format!("cannot start it: {e}")))?;
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {

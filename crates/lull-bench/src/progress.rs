@@ -117,5 +117,27 @@ pub fn directory() -> PathBuf {
     if shm.is_dir() { shm } else { std::env::temp_dir() }
 }
 
+/// What the names of this process's files begin with.
+pub fn prefix(pid: u32) -> String {
+    format!("lull-bench-{pid}-")
+}
+
+/// Removes the files of harnesses that are gone.
+pub fn sweep() {
+    sweep_in(&directory(), &|pid| Path::new("/proc").join(pid.to_string()).exists());
+}
+
+fn sweep_in(directory: &Path, lives: &dyn Fn(u32) -> bool) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner =
+            name.to_str().and_then(|name| name.strip_prefix("lull-bench-")?.split_once('-')?.0.parse().ok());
+        if owner.is_some_and(|pid| !lives(pid)) {
+            // Another user's files are theirs to remove.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -88,6 +88,9 @@ pub struct Run {
     pub position: usize,
     /// The background's command line, with its control.
     pub command: Option<String>,
+    /// What was set around the background for this run, as one would type it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub control: Vec<String>,
     /// The foreground's command line; not recorded by the experiments on disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreground_command: Option<String>,

@@ -81,6 +81,7 @@ pub use room::{Room, RoomAction, RoomSetting, RoomView};
 pub use round_trip::{RoundTripSetting, RoundTrips};
 pub use setting::{Closing, Foreground, Opening, Setting};
 pub use share::{Loss, Share};
+pub use smart::change::{Change, ChangeWatch, Seen};
 pub use smart::{Character, Smart, SmartSetting, SmartState};
 pub use time::{Interval, Nanos};
 pub use trial::{Arm, Measure, Reading, Slowdown, Trial, TrialSetting, Verdict};

@@ -10,17 +10,24 @@
 //! the next suspension is short again. Every sample moves the target a little, so that it follows the program's
 //! phases and the machine, slowly.
 //!
+//! Until it is known how long work usually takes, the job is on *probation*: it runs for a few samples and rests for a while, in
+//! turn. So a job that is started into a crowd costs that crowd less before it can notice it, and it is calibrated to
+//! moments that lie further apart.
+//!
 //! ```text
 //!  ┌─────────────┐ enough samples  ┌──────────┐ ── poor: Freeze, for b; b ← 2b ──▶ ┌───────────┐
 //!  │ Calibrating ├────────────────▶│ Watching │                                    │ Suspended │
-//!  └─────────────┘                 └──────────┘ ◀── b is over: Thaw; new evidence  └───────────┘
-//!                                   │      ▲
-//!                                   └──────┘ good: b ← first
+//!  └─┬─────────▲─┘                 └──────────┘ ◀── b is over: Thaw; new evidence  └───────────┘
+//!    │ TURN    │ rested: Thaw       │      ▲
+//!    ▼ samples │                    └──────┘ good: b ← first
+//!  ┌───────────┴─┐
+//!  │   Resting   │
+//!  └─────────────┘
 //! ```
 //!
 //! Units: time, processor time in nanoseconds, bytes. Edge cases:
 //! - A sample in which the job did nothing and wanted nothing (it sleeps, or waits for input) counts for neither side.
-//! - The first sample after a suspension is not counted: caches and queues fill again.
+//! - The first sample after a suspension or a rest is not counted: caches and queues fill again.
 //! - A job that was never alone is calibrated to a crowd and does not notice it; only when it leaves is the target raised.
 //! - Processor time is progress only as long as it buys the same work: contention for caches and memory makes it buy less,
 //!   and is not seen. Bytes that come from a cache instead of a disk look like progress. A program that counts its own
@@ -30,7 +37,7 @@
 //!
 //! Source: Douceur & Bolosky, *Progress-based regulation of low-importance processes* (SOSP 1999): statistical comparison of
 //! progress with a target, calibration by exponential averaging and regression over several measures of progress,
-//! exponential backoff. Ours: the measures, the slack, that idle samples do not count, and the numbers below.
+//! probation, exponential backoff. Ours: the measures, the slack, that idle samples do not count, and the numbers below.
 
 mod sign;
 mod target;
@@ -43,6 +50,9 @@ use crate::time::Nanos;
 use sign::{Sign, SignTest};
 use target::Target;
 
+/// Samples that count between two rests of the probation.
+const TURN: u32 = 4;
+
 /// How progress is judged, and what follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -51,6 +61,8 @@ pub struct MannersSetting {
     pub sample: Nanos,
     /// Samples before the first judgement; at least 1.
     pub calibration: u32,
+    /// Share of the time that the job runs before the first judgement; 100% for no probation.
+    pub probation: Share,
     /// Samples over which the target is a mean.
     pub memory: u32,
     /// How much longer than usual a sample may take without being poor.
@@ -77,6 +89,7 @@ impl MannersSetting {
         Self {
             sample,
             calibration: 20,
+            probation: Share::percent(50),
             memory: 1_000,
             slack: Share::percent(10),
             false_alarm: Share::percent(5),
@@ -108,10 +121,19 @@ impl Progress {
 pub enum MannersState {
     /// The job runs, and what is usual is being learnt.
     Calibrating,
+    /// The job is held, and what is usual is still being learnt.
+    Resting,
     /// The job runs, and is compared with what is usual.
     Watching,
-    /// The job is held.
+    /// The job is held, because its progress had fallen.
     Suspended,
+}
+
+impl MannersState {
+    /// Whether the job is held.
+    pub const fn is_held(self) -> bool {
+        matches!(self, Self::Resting | Self::Suspended)
+    }
 }
 
 /// The regulator of one job.
@@ -124,9 +146,9 @@ pub struct Manners {
     counted: u32,
     /// When the present sample began, and what had been done then; `None`: the next step begins one.
     began: Option<(Nanos, Progress)>,
-    /// Whether the present sample is the first after a suspension.
+    /// Whether the present sample is the first after a suspension or a rest.
     fresh: bool,
-    /// While suspended: until when.
+    /// While held: until when.
     until: Nanos,
     /// The next suspension.
     backoff: Nanos,
@@ -162,7 +184,7 @@ impl Manners {
     /// When the next step is due.
     pub fn next_wake(&self, now: Nanos) -> Nanos {
         match (self.state, self.began) {
-            (MannersState::Suspended, _) => self.until.max(now),
+            (state, _) if state.is_held() => self.until.max(now),
             (_, Some((began, _))) => began.plus(self.setting.sample).max(now),
             (_, None) => now,
         }
@@ -171,11 +193,11 @@ impl Manners {
     /// Takes in what the job has ever done, and whether it wants to do something now: one of its threads runs, could run,
     /// or waits for a disk.
     pub fn step(&mut self, now: Nanos, progress: Progress, wants: bool) -> Option<HoldAction> {
-        if self.state == MannersState::Suspended {
+        if self.state.is_held() {
             if now < self.until {
                 return None;
             }
-            self.state = MannersState::Watching;
+            self.state = self.state_running();
             self.began = Some((now, progress));
             self.fresh = true;
             return Some(HoldAction::Thaw);
@@ -199,9 +221,34 @@ impl Manners {
 
     /// The last word: whoever is held goes on.
     pub fn finish(&mut self) -> Option<HoldAction> {
-        let is_held = self.state == MannersState::Suspended;
-        self.state = if is_held { MannersState::Watching } else { self.state };
+        let is_held = self.state.is_held();
+        self.state = self.state_running();
         is_held.then_some(HoldAction::Thaw)
+    }
+
+    /// The present state, or what follows it when the hold is over.
+    const fn state_running(&self) -> MannersState {
+        match self.state {
+            MannersState::Calibrating | MannersState::Resting => MannersState::Calibrating,
+            MannersState::Watching | MannersState::Suspended => MannersState::Watching,
+        }
+    }
+
+    /// Holds the job for so long.
+    fn hold(&mut self, now: Nanos, state: MannersState, length: Nanos) -> HoldAction {
+        self.state = state;
+        self.until = now.plus(length);
+        self.began = None;
+        HoldAction::Freeze
+    }
+
+    /// How long a rest lasts, so that the job runs for its share. The sample that is not counted after it runs too.
+    fn rest(&self) -> Option<Nanos> {
+        // A job that never runs would never be calibrated.
+        let runs = u64::from(self.setting.probation.max(Share::percent(1)).as_ppm());
+        let rests = u64::from(Share::ALL.as_ppm()).checked_sub(runs).filter(|rests| *rests > 0)?;
+        let turn = self.setting.sample.times(u64::from(TURN) + 1);
+        Some(Nanos(turn.times(rests).as_nanos() / runs))
     }
 
     fn judge(&mut self, now: Nanos, span: Nanos, done: Progress) -> Option<HoldAction> {
@@ -211,8 +258,10 @@ impl Manners {
         if self.state == MannersState::Calibrating {
             if self.counted >= self.setting.calibration {
                 self.state = MannersState::Watching;
+                return None;
             }
-            return None;
+            let rest = self.rest().filter(|_| self.counted.is_multiple_of(TURN))?;
+            return Some(self.hold(now, MannersState::Resting, rest));
         }
         let is_poor = span.as_secs_f64() > usual * (1.0 + self.setting.slack.fraction());
         match self.test.add(is_poor)? {
@@ -221,11 +270,9 @@ impl Manners {
                 None
             }
             Sign::Poor => {
-                self.state = MannersState::Suspended;
-                self.until = now.plus(self.backoff);
-                self.backoff = self.backoff.times(2).min(self.setting.longest);
-                self.began = None;
-                Some(HoldAction::Freeze)
+                let backoff = self.backoff;
+                self.backoff = backoff.times(2).min(self.setting.longest);
+                Some(self.hold(now, MannersState::Suspended, backoff))
             }
         }
     }

@@ -33,8 +33,10 @@
 //! Who belongs to the foreground (S-4) is its owner's to say.
 //!
 //! Source: Yan, Hughes, Riska, Smirni, *Overcoming Limitations of Off-the-shelf Priority Schedulers in Dynamic
-//! Environments* (2012), section III and figure 3. S-3: time returns to characterisation, and so does an owner that knows of a change, by
-//! [`restart`](Smart::restart).
+//! Environments* (2012), section III and figure 3. S-3: time returns to characterisation, and so does an owner that knows of a change
+//! ([`change`]), by [`restart`](Smart::restart).
+
+pub mod change;
 
 use serde::{Deserialize, Serialize};
 
@@ -126,6 +128,11 @@ impl SmartState {
     /// Whether the job is held.
     pub const fn is_held(self) -> bool {
         matches!(self, Self::Alone | Self::Suspended)
+    }
+
+    /// Whether the foreground is being learnt.
+    pub const fn is_learning(self) -> bool {
+        matches!(self, Self::Alone | Self::Beside)
     }
 }
 

@@ -44,6 +44,7 @@ use serde::Serialize;
 use crate::probe::{CgroupFacts, Hierarchy, Trial};
 
 mod confine;
+mod least;
 pub mod memory;
 mod name;
 mod sweep;
@@ -51,6 +52,7 @@ mod v1;
 mod v2;
 
 pub use confine::Confinement;
+pub use least::Written;
 pub use name::GroupName;
 pub use sweep::{Swept, sweep_leftovers};
 

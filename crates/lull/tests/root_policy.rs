@@ -64,6 +64,54 @@ fn root_the_summary_tells_the_policy_and_its_holds() {
     assert_eq!(summary["gate"]["trapped"], 0, "no request gate");
 }
 
+/// What a summary says of the policy, after a job beside a protected shell that, half-way, starts a program, or does not.
+fn regulation(newcomer: Option<&std::path::Path>, dir: &std::path::Path) -> String {
+    let [go, file] = ["go", "summary.json"].map(|name| dir.join(name));
+    let begin = dir.join("begin");
+    let program = newcomer.map_or_else(
+        || "sleep 600".to_owned(),
+        |path| format!("'{}' -c 'while :; do :; done'", path.display()),
+    );
+    let script = format!("while [ ! -e '{}' ]; do sleep 0.05; done; exec {program}", begin.display());
+    let mut protected = std::process::Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    let pid = protected.id().to_string();
+    let options =
+        ["--policy", "smart:200ms", "--protect", &pid, "--json", "--summary", file.to_str().unwrap()];
+    let marker = new_marker();
+    let job = format!("while [ ! -e '{}' ]; do sleep 0.05; done", go.display());
+    let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &job]), &marker);
+    let front = child.id();
+    job_of(front);
+    wait_until("the foreground to be learnt alone", || is_frozen(front));
+    wait_until("… and then beside the job", || !is_frozen(front));
+    // Six windows are learnt from now; some more say whether anything has changed.
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    std::fs::write(&begin, "").unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    std::fs::write(&go, "").unwrap();
+    assert!(finish(child).status.success());
+    assert_nothing_left(front, &marker);
+    protected.kill().unwrap();
+    protected.wait().unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    summary["regulation"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn root_smart_learns_anew_when_an_application_is_added_and_only_then() {
+    if !needs_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let quiet = regulation(None, dir.path());
+    assert!(!quiet.contains("learnt anew"), "{quiet}");
+    let dir = tempfile::tempdir().unwrap();
+    let newcomer = dir.path().join("newcomer");
+    std::fs::copy("/bin/sh", &newcomer).unwrap();
+    let changed = regulation(Some(&newcomer), dir.path());
+    assert!(changed.contains("learnt anew") && changed.contains("newcomer"), "{changed}");
+}
+
 #[test]
 fn root_a_held_job_handles_its_signals() {
     if !needs_root() {

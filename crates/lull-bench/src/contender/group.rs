@@ -2,14 +2,16 @@
 //!
 //! The group is made by the same code that makes the groups of `lull run` ([`JobGroup`]), on v1 and v2 hosts, so its name
 //! tells its owner, and whatever a killed harness leaves behind is removed by the next start ([`sweep`]). It goes when
-//! the [`CpuGroup`] is dropped: at the end of a run, on an error, on SIGINT, SIGTERM and SIGHUP.
+//! the [`CpuGroup`] is dropped: at the end of a run, on an error, on SIGINT, SIGTERM and SIGHUP; after SIGKILL a
+//! [`Keeper`] thaws and removes it.
 //!
 //! | | v1 | v2 |
 //! |---|---|---|
 //! | idle class | `cpu.idle` | `cpu.idle` |
 //! | quota | `cpu.cfs_quota_us` per `cpu.cfs_period_us` | `cpu.max` |
+//! | least weight | `cpu.idle`, else `cpu.shares`; `blkio.bfq.weight` | `cpu.idle`, else `cpu.weight`; `io.weight`, `io.bfq.weight` |
 //!
-//! The job enters by itself, before it starts: `sh -c 'echo $$ > GROUP/cgroup.procs && exec "$@"' sh CMD`. On v2 a child
+//! The job enters by itself, before it starts: `sh -c 'echo $$ > "$0" && exec "$@"' GROUP/cgroup.procs CMD`. On v2 a child
 //! group has these files only where its parent hands the cpu controller down, which needs a delegated group without
 //! processes of its own, as a container or a systemd scope may have; elsewhere the contender cannot run and says so.
 //!
@@ -19,14 +21,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
-use lull_linux::cgroup::{GroupName, JobGroup, sweep_leftovers};
+use lull_linux::cgroup::{GroupError, GroupName, JobGroup, Written, sweep_leftovers};
 use lull_linux::probe::CgroupFacts;
 use lull_linux::root::Root;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
-use super::headroom::Controller;
-use super::suspend::Suspender;
+use super::headroom::{Controller, Policy};
+use super::keeper::Keeper;
+use super::suspend::{self, Suspender};
 use crate::Error;
 use crate::error::Context;
 use crate::units::whole;
@@ -40,6 +43,8 @@ pub enum Use {
     Quota,
     /// Freezing, by the caller.
     Freeze,
+    /// The least weight on CPUs and disks.
+    Least,
 }
 
 /// How a quota is written here.
@@ -103,56 +108,104 @@ fn process_time(pid: i32) -> Option<Nanos> {
 /// A group that goes when dropped, with what controls it.
 pub struct CpuGroup {
     directory: PathBuf,
+    /// Further groups that the job enters.
+    beside: Vec<PathBuf>,
+    /// What was written to the groups' files, as one would type it.
+    told: Vec<String>,
     quota: Option<Quota>,
     // Before the group, so that it never writes to a group that is gone.
     controller: Option<Controller>,
     suspender: Option<Suspender>,
     job: Option<JobGroup>,
+    /// Removes the groups if this process does not.
+    keeper: Option<Keeper>,
 }
 
 impl CpuGroup {
     /// Makes a group beside this process's own.
     pub fn create(purpose: Use) -> Result<Self, Error> {
         let root = Root::real();
-        let job = JobGroup::create(&GroupName::next(&root), &CgroupFacts::read(&root, true));
-        let wanted: &[&str] =
-            if purpose == Use::Freeze { &["cgroup.freeze", "freezer.state"] } else { &["cpu.idle"] };
-        let has = |path: &PathBuf| wanted.iter().any(|name| path.join(name).exists());
-        let directory = job.paths().into_iter().find(has);
+        let (name, facts) = (GroupName::next(&root), CgroupFacts::read(&root, true));
+        // From here on the guard removes it.
         let mut group = Self {
-            directory: directory.clone().unwrap_or_default(),
+            directory: PathBuf::new(),
+            beside: Vec::new(),
+            told: Vec::new(),
             quota: None,
             controller: None,
             suspender: None,
-            job: None,
+            job: Some(JobGroup::create(&name, &facts)),
+            keeper: None,
         };
-        let missing = job.missing().iter().find(|missing| missing.what == "cpu.idle");
-        let why = missing.map_or_else(|| "the kernel offers none".to_owned(), |missing| missing.why.clone());
-        let idle = if purpose == Use::Idle { job.set_idle_cpu() } else { Ok(true) };
-        // From here on the guard removes it.
-        group.job = Some(job);
+        let Some(job) = &mut group.job else { return Ok(group) };
         let unmet =
             |detail: String| Error::Unmet { what: "a group of the cpu controller".to_owned(), detail };
-        match (directory, idle) {
-            (None, _) | (_, Ok(false)) => return Err(unmet(why)),
-            (_, Err(error)) => return Err(unmet(error.to_string())),
-            (Some(directory), Ok(true)) if purpose == Use::Quota => {
-                group.quota = Quota::of(&directory);
-                if group.quota.is_none() {
-                    return Err(unmet(format!("{} takes no quota", directory.display())));
-                }
+        let failed = |error: GroupError| unmet(error.to_string());
+        if purpose == Use::Least {
+            let mut written = job.set_least_cpu(&name, &facts).map_err(failed)?;
+            let groups_of = |written: &[Written]| -> Vec<PathBuf> {
+                written.iter().filter_map(|one| one.file.parent().map(Path::to_owned)).collect()
+            };
+            let Some(directory) = groups_of(&written).into_iter().next() else {
+                return Err(unmet("no group with cpu.idle, cpu.weight or cpu.shares can be made".to_owned()));
+            };
+            let disks = job.set_least_io(&name, &facts).map_err(failed)?;
+            group.beside = groups_of(&disks);
+            group.beside.dedup();
+            group.beside.retain(|path| *path != directory);
+            group.directory = directory;
+            group.keeper = Some(Keeper::of_groups(&job.paths())?);
+            written.extend(disks);
+            group.told =
+                written.iter().map(|one| format!("echo {} > {}", one.text, one.file.display())).collect();
+            return Ok(group);
+        }
+        let wanted: &[&str] =
+            if purpose == Use::Freeze { &["cgroup.freeze", "freezer.state"] } else { &["cpu.idle"] };
+        let has = |path: &PathBuf| wanted.iter().any(|name| path.join(name).exists());
+        let Some(directory) = job.paths().into_iter().find(has) else {
+            let missing = job.missing().iter().find(|missing| missing.what == "cpu.idle");
+            return Err(unmet(
+                missing.map_or_else(|| "the kernel offers none".to_owned(), |missing| missing.why.clone()),
+            ));
+        };
+        group.keeper = Some(Keeper::of_groups(&job.paths())?);
+        match purpose {
+            Use::Idle => {
+                job.set_idle_cpu().map_err(failed)?;
+                group.told.push(format!("echo 1 > {}", directory.join("cpu.idle").display()));
             }
-            _ => {}
+            Use::Quota => {
+                let Some(quota) = Quota::of(&directory) else {
+                    return Err(unmet(format!("{} takes no quota", directory.display())));
+                };
+                group.quota = Some(quota);
+            }
+            Use::Freeze => {
+                let suspender = Suspender::start(job)?;
+                let name =
+                    if directory.join("cgroup.freeze").exists() { "cgroup.freeze" } else { "freezer.state" };
+                group.told.push(format!(
+                    "{}: thawed and frozen in turn, {} s each",
+                    directory.join(name).display(),
+                    suspend::HALF_PERIOD.as_secs_f64()
+                ));
+                group.suspender = Some(suspender);
+            }
+            Use::Least => {}
         }
-        if purpose == Use::Freeze {
-            group.suspender = group.job.as_ref().map(Suspender::start).transpose()?;
-        }
+        group.directory = directory;
         Ok(group)
+    }
+
+    /// What was written to the groups' files, as one would type it.
+    pub fn told(&self) -> &[String] {
+        &self.told
     }
 
     /// The command line that enters the group and then becomes `argv`.
     pub fn wrap(&self, argv: Vec<OsString>) -> Vec<OsString> {
-        entering(&self.directory, argv)
+        self.beside.iter().fold(entering(&self.directory, argv), |argv, directory| entering(directory, argv))
     }
 
     /// Its quota, if it was made to have one.
@@ -161,7 +214,16 @@ impl CpuGroup {
     }
 
     /// Hands the quota over until the group goes.
-    pub fn control(&mut self, controller: Controller) {
+    pub fn control(&mut self, controller: Controller, policy: Policy) {
+        if let Some(quota) = &self.quota {
+            let (file, text) = quota.setting(policy.first());
+            self.told.push(format!(
+                "echo {text} > {}, then every {} the quota of {:.2} CPUs less what the others used",
+                file.display(),
+                policy.period,
+                policy.first()
+            ));
+        }
         self.controller = Some(controller);
     }
 
@@ -178,6 +240,7 @@ impl Drop for CpuGroup {
         if let Some(Err(error)) = self.job.take().map(JobGroup::remove) {
             eprintln!("lull bench: {error}");
         }
+        self.keeper = None;
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! `/sys/block/DISK/queue/scheduler` lists the schedulers with the current one in brackets: `none [mq-deadline] bfq`.
 //! The former one comes back when the [`Guard`] is dropped: at the end of the run, on an error, on a panic, and on
-//! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](crate::stop)).
+//! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](crate::stop)). After SIGKILL a
+//! [`Keeper`] puts it back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::keeper::Keeper;
 use crate::Error;
 use crate::error::Context;
 
@@ -18,6 +20,7 @@ pub const SYS_BLOCK: &str = "/sys/block";
 pub struct Guard {
     file: PathBuf,
     former: String,
+    _keeper: Keeper,
 }
 
 /// The file that names and sets `disk`'s scheduler.
@@ -65,8 +68,14 @@ impl Guard {
                 detail: format!("{} holds '{}'", file.display(), text.trim()),
             });
         };
+        let keeper = Keeper::of_file(&file, &former)?;
         fs::write(&file, wanted).at("select the scheduler in", &file)?;
-        Ok(Self { file, former })
+        Ok(Self { file, former, _keeper: keeper })
+    }
+
+    /// What was done, as one would type it.
+    pub fn told(&self, wanted: &str) -> String {
+        format!("echo {wanted} > {}", self.file.display())
     }
 
     /// The scheduler that comes back.

@@ -53,7 +53,7 @@ fn both_ways_to_count_cached_pages_agree() {
 #[test]
 fn the_project_compiles() {
     let dir = tempfile::tempdir().unwrap();
-    project(dir.path(), 2).unwrap();
+    project(dir.path(), 2, FUNCTIONS).unwrap();
     let make = |target: &str| {
         std::process::Command::new("make").args(["-s", "CFLAGS=-O0", target]).current_dir(dir.path()).status()
     };

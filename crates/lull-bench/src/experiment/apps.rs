@@ -38,7 +38,7 @@ use crate::error::Context;
 use crate::process::{Program, shown};
 use crate::record::Run;
 use crate::units::whole;
-use crate::{Error, clock, corpus, stop};
+use crate::{Error, clock, corpus, progress, stop};
 
 pub mod args;
 pub mod case;
@@ -65,6 +65,8 @@ const TERMS: &str = "terms.txt";
 pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
     group::sweep();
+    progress::sweep();
+    sweep_summaries(&args.common.out);
     let program = &args.common.program(program);
     let directory = args.dir.join(DATA).join("apps");
     std::fs::create_dir_all(&directory).at("create", &directory)?;
@@ -72,9 +74,27 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     let host = host::look(&directory, program, args.common.seed);
     let disk = host.disk.clone();
     let ledger = Ledger::resume(&args.common.out, host)?;
-    let mut bench = Bench { args, program, disk, ledger, directory, contenders: Vec::new() };
+    let mut bench =
+        Bench { args, program, disk, ledger, directory: directory.clone(), contenders: Vec::new() };
     let measured = bench.measure();
+    if args.clean {
+        std::fs::remove_dir_all(&directory).at("remove", &directory)?;
+    }
     args.common.conclude(measured, &bench.ledger)
+}
+
+/// Removes the summaries that a killed measurement was waiting for.
+fn sweep_summaries(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.starts_with("summary-") && name.ends_with(".json"))
+        {
+            // In the way of nobody if it cannot be removed.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Refuses to add runs to a directory of runs that were made on other terms.
@@ -239,14 +259,20 @@ fn one(
     out: &Path,
 ) -> Result<Run, Error> {
     let contender = &equipped.contender;
+    let mut control = Vec::new();
     let _scheduler = match (contender.scheduler(), disk) {
-        (Some(wanted), Some(disk)) => Some(Guard::select(Path::new(SYS_BLOCK), disk, wanted)?),
+        (Some(wanted), Some(disk)) => {
+            let guard = Guard::select(Path::new(SYS_BLOCK), disk, wanted)?;
+            control.push(guard.told(wanted));
+            Some(guard)
+        }
         _ => None,
     };
     empty(&places.scratch)?;
     let cached = corpus::chill(&places.tree)?;
     // Dropped after everything that runs in it.
     let group: Option<CpuGroup> = group_of(contender, HEADROOM.0, HEADROOM.1)?;
+    control.extend(group.iter().flat_map(|group| group.told().iter().cloned()));
     let summary: TempPath = summary_file(out)?;
     let (mut command, mut job, mut keep) = (None, None, None);
     if contender.has_background() {
@@ -271,11 +297,15 @@ fn one(
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
         notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
     }
+    if outcome.background.as_ref().is_some_and(|background| background.bytes == 0) {
+        notes.push("the background got nothing done that could be counted".to_owned());
+    }
     let held_s = if contender.is_run() { held(&summary, &mut notes) } else { None };
     empty(&places.scratch)?;
     Ok(Run {
         contender: contender.name(),
         command,
+        control,
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
         foreground: outcome.foreground,
         background: outcome.background,

@@ -256,7 +256,7 @@ pub(super) fn group_of(
             floor: FLOOR_CPUS,
             period,
         };
-        group.control(Controller::start(quota, policy)?);
+        group.control(Controller::start(quota, policy)?, policy);
     }
     Ok(group)
 }

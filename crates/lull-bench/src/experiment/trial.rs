@@ -117,7 +117,8 @@ struct Started {
 
 impl Started {
     fn new(foreground: &dyn Foreground, window: Window, program: &Program) -> Result<Self, Error> {
-        let (process, stdout) = Proc::spawn(&foreground.argv(window, program), Options::default())?;
+        let (process, stdout) =
+            Proc::spawn(&foreground.argv(window, program), Options { bound: true, ..Options::default() })?;
         let counting = clock::now().plus(window.warmup);
         Ok(Self { process, output: lines(stdout), beats: foreground.beats(), counting })
     }

@@ -63,7 +63,7 @@ fn edit(directory: &Path, unit: u32, count: u64) -> Result<(), Error> {
 pub fn run(args: &EditArgs) -> Result<LoadReport, Error> {
     clock::sharp_timers()?;
     if !args.project.join("Makefile").exists() {
-        corpus::project(&args.project, args.units)?;
+        corpus::project(&args.project, args.units, corpus::FUNCTIONS)?;
     }
     make(&args.project)?;
     let begun = clock::now().plus(args.shift.warmup);

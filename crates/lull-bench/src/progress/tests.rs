@@ -40,3 +40,15 @@ fn a_paused_load_waits_until_it_may_go_on_or_is_to_end() {
     });
     assert_eq!(harness.bytes(), 1);
 }
+
+#[test]
+fn only_the_files_of_those_who_are_gone_are_swept() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = ["lull-bench-1-a", "lull-bench-22-b", "lull-bench-x-c", "other-22-d"];
+    for name in names {
+        std::fs::write(dir.path().join(name), "").unwrap();
+    }
+    sweep_in(dir.path(), &|pid| pid == 1);
+    let left: Vec<bool> = names.iter().map(|name| dir.path().join(name).exists()).collect();
+    assert_eq!(left, [true, false, true, true]);
+}

@@ -30,11 +30,23 @@ impl Run {
     /// Calibrated by a job that computes, undisturbed.
     fn computing() -> Self {
         let mut run = Self::new();
-        for _ in 0..20 {
-            assert_eq!(run.manners.state(), MannersState::Calibrating);
-            assert_eq!(run.sample(100, 0), None);
-        }
+        run.calibrate(|_| (100, 0));
         run
+    }
+
+    /// Twenty counted samples; returns how long it took, and how much of that the job was held.
+    fn calibrate(&mut self, work: impl Fn(u64) -> (u64, u64)) -> [Nanos; 2] {
+        let (from, mut held) = (self.now, Nanos::ZERO);
+        for n in 0..20 {
+            assert_eq!(self.manners.state(), MannersState::Calibrating);
+            let (cpu, kilobytes) = work(n);
+            if self.sample(cpu, kilobytes) == Some(HoldAction::Freeze) {
+                assert_eq!(self.manners.state(), MannersState::Resting);
+                held = held.plus(self.sit_out());
+            }
+        }
+        assert_eq!(self.manners.state(), MannersState::Watching);
+        [self.now.since(from), held]
     }
 
     /// Samples until the job is frozen.
@@ -77,6 +89,29 @@ fn halved_progress_is_noticed_and_backed_off_from_ever_longer() {
 }
 
 #[test]
+fn a_job_on_probation_runs_for_half_of_the_time() {
+    let [all, held] = Run::new().calibrate(|_| (100, 0));
+    // Four rests of five samples; a sample after each is not counted. The last turn needs no rest.
+    assert_eq!([all, held], [ms(4_400), ms(2_000)]);
+    let mut manners =
+        Manners::new(MannersSetting { probation: Share::percent(100), ..MannersSetting::default() });
+    manners.step(ms(1_000), Progress::default(), true);
+    for n in 1..=20 {
+        let done = Progress { cpu: ms(100 * n), io_bytes: 0 };
+        assert_eq!(manners.step(ms(1_000 + 100 * n), done, true), None, "no probation, sample {n}");
+    }
+    assert_eq!(manners.state(), MannersState::Watching);
+}
+
+#[test]
+fn who_ends_in_a_rest_is_thawed() {
+    let mut run = Run::new();
+    assert_eq!(run.samples_to_freeze(100, 0), 4);
+    assert_eq!(run.manners.finish(), Some(HoldAction::Thaw));
+    assert_eq!(run.manners.state(), MannersState::Calibrating);
+}
+
+#[test]
 fn suspensions_have_a_longest() {
     let mut run = Run::computing();
     let setting = MannersSetting::default();
@@ -90,8 +125,10 @@ fn suspensions_have_a_longest() {
 #[test]
 fn a_job_that_alternates_between_computing_and_reading_is_judged_by_both() {
     let mut run = Run::new();
-    for n in 0..400 {
-        let (cpu, kilobytes) = if n / 10 % 2 == 0 { (100, 0) } else { (20, 40_000) };
+    let work = |n: u64| if n / 10 % 2 == 0 { (100, 0) } else { (20, 40_000) };
+    run.calibrate(work);
+    for n in 20..400 {
+        let (cpu, kilobytes) = work(n);
         assert_eq!(run.sample(cpu, kilobytes), None, "sample {n}");
     }
     // What was collected before the fall speaks for the job at first.
@@ -153,7 +190,7 @@ proptest! {
                 Some(HoldAction::Thaw) => prop_assert!(held.take().is_some()),
                 None => {}
             }
-            prop_assert_eq!(held.is_some(), manners.state() == MannersState::Suspended);
+            prop_assert_eq!(held.is_some(), manners.state().is_held());
             prop_assert!(held.is_none_or(|since| now.since(since) < setting.longest));
             prop_assert!(manners.next_wake(now) >= now);
         }

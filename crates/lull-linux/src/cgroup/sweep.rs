@@ -28,7 +28,7 @@ pub struct Swept {
 /// Finds the groups of owners that are gone, thaws all of them and removes the empty ones.
 pub fn sweep_leftovers(root: &Root, facts: &CgroupFacts) -> Swept {
     let mut swept = Swept::default();
-    let useful = |name: &String| ["cpu", "freezer", "cpuset", "memory"].contains(&name.as_str());
+    let useful = |name: &String| ["cpu", "freezer", "cpuset", "memory", "blkio"].contains(&name.as_str());
     let v1 = facts.v1.iter().filter(|hierarchy| hierarchy.controllers.iter().any(useful));
     for hierarchy in facts.v2.iter().chain(v1) {
         let mut budget = MAX_DIRECTORIES;

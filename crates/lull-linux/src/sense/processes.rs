@@ -108,6 +108,39 @@ pub fn all() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// A process that runs a program: not a kernel thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its id.
+    pub pid: i32,
+    /// The path of its program and the file behind it, which another version does not share; its name where the path may not be read.
+    pub name: String,
+    /// Processor time of its own.
+    pub cpu: Nanos,
+}
+
+/// Those of `pids` that run a program.
+pub fn programs(pids: &[i32]) -> Vec<Program> {
+    let program = |pid: &i32| {
+        let stat = Stat::of(*pid).filter(|stat| stat.flags & PF_KTHREAD == 0 && stat.state != 'Z')?;
+        Some(Program { pid: *pid, name: program_name(*pid)?, cpu: time(stat.ticks) })
+    };
+    pids.iter().filter_map(program).collect()
+}
+
+/// `PATH#INODE`. The kernel marks the path of a program whose file was replaced; the inode says so by itself.
+fn program_name(pid: i32) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let link = format!("/proc/{pid}/exe");
+    match (std::fs::read_link(&link), std::fs::metadata(&link)) {
+        (Ok(path), Ok(file)) => {
+            let path = path.to_string_lossy();
+            Some(format!("{}#{}", path.strip_suffix(" (deleted)").unwrap_or(&path), file.ino()))
+        }
+        _ => Some(std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned()),
+    }
+}
+
 /// `root` and all that descend from it.
 pub fn family(root: i32) -> Vec<i32> {
     let parents: Vec<(i32, i32)> =

@@ -8,7 +8,9 @@
 //!
 //! `smart` wants the foreground's processor time. Processes fall in three groups (S-4): the job; kernel threads and lull itself, which are
 //! neither; the foreground, all others. It is what the machine has used less the first two, so that processes that come
-//! and go within a window count too. With `--protect PID` only those processes and what descends from them count.
+//! and go within a window count too. With `--protect PID` only those processes and what descends from them count. Once per
+//! window it also looks at which programs the foreground consists of: when one that matters comes, goes or is replaced
+//! ([`lull_core::smart::change`]), everything is learnt anew (S-3).
 //!
 //! `manners` wants the job's progress, of programs that do not tell it: the processor time that its processes have used, and
 //! the bytes that their calls moved. Mapped files and the quality of what was computed are not in it.
@@ -17,7 +19,10 @@
 //! now and then, and let run for a moment if one of its processes has a signal to handle. When the supervisor dies, the guardian thaws, as
 //! for every hold.
 
-use lull_core::{Character, HoldAction, Manners, MannersState, Nanos, Progress, Smart, SmartState};
+use lull_core::{
+    Change, ChangeWatch, Character, HoldAction, Manners, MannersState, Nanos, Progress, Seen, Smart,
+    SmartState,
+};
 use lull_linux::clock;
 use lull_linux::sense::machine::MachineTimes;
 use lull_linux::sense::processes;
@@ -33,8 +38,60 @@ const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
 const SPARE: Nanos = Nanos::from_millis(200);
 
 enum Kind {
-    Smart(Smart),
+    Smart(Box<Learner>),
     Manners(Manners),
+}
+
+/// `smart`, and what tells it to learn anew.
+struct Learner {
+    smart: Smart,
+    watch: ChangeWatch,
+    /// How often the foreground has become another one, and how it did so last.
+    changes: u64,
+    latest: Option<Change>,
+}
+
+impl Learner {
+    fn new(smart: Smart) -> Self {
+        Self { smart, watch: ChangeWatch::new(), changes: 0, latest: None }
+    }
+
+    fn step(&mut self, now: Nanos, family: &Family, protected: &[i32]) -> Option<HoldAction> {
+        let learning = self.smart.state().is_learning();
+        if let Some(change) = self.watch.look(now, &applications(family, protected), learning) {
+            self.smart.restart();
+            self.changes += 1;
+            self.latest = Some(change);
+        }
+        self.smart.step(now, foreground(family, protected))
+    }
+
+    fn doing(&self) -> String {
+        match (self.smart.state(), &self.latest) {
+            (SmartState::Alone, Some(change)) => {
+                format!("smart: held, to learn the foreground anew, as {change}")
+            }
+            (SmartState::Alone, None) => "smart: held, to learn the foreground alone".to_owned(),
+            (SmartState::Beside, _) => "smart: running, to learn the foreground beside the job".to_owned(),
+            (SmartState::Active, _) => "smart: running, the foreground is calm".to_owned(),
+            (SmartState::Suspended, _) => "smart: held, the foreground is busy".to_owned(),
+        }
+    }
+
+    fn learnt(&self) -> String {
+        let anew = match &self.latest {
+            Some(change) => format!("; learnt anew {} times, last as {change}", self.changes),
+            None => String::new(),
+        };
+        match self.smart.character() {
+            None => format!("smart: ended before the foreground was learnt{anew}"),
+            Some([alone, beside]) => format!(
+                "smart: the foreground uses {} alone, {} beside the job{anew}",
+                character(alone),
+                character(beside)
+            ),
+        }
+    }
 }
 
 /// See the module.
@@ -54,7 +111,7 @@ impl Regulator {
     pub(crate) fn new(settings: &RunSettings, family: &Family) -> Option<Self> {
         let kind = match settings.policy {
             PolicyChoice::Idletime => return None,
-            PolicyChoice::Smart(setting) => Kind::Smart(Smart::new(setting)),
+            PolicyChoice::Smart(setting) => Kind::Smart(Box::new(Learner::new(Smart::new(setting)))),
             PolicyChoice::Manners(setting) => Kind::Manners(Manners::new(setting)),
         };
         let protected = settings.protect.pids.iter().filter_map(|pid| i32::try_from(*pid).ok()).collect();
@@ -77,7 +134,7 @@ impl Regulator {
     pub(crate) fn turn(&mut self, now: Nanos) -> Nanos {
         if self.next(now) <= now {
             let action = match &mut self.kind {
-                Kind::Smart(smart) => smart.step(now, foreground(&self.family, &self.protected)),
+                Kind::Smart(learner) => learner.step(now, &self.family, &self.protected),
                 Kind::Manners(manners) => {
                     let (progress, wants) = progress(&self.family);
                     manners.step(now, progress, wants)
@@ -104,7 +161,7 @@ impl Regulator {
 
     fn next(&self, now: Nanos) -> Nanos {
         match &self.kind {
-            Kind::Smart(smart) => smart.next_wake(now),
+            Kind::Smart(learner) => learner.smart.next_wake(now),
             Kind::Manners(manners) => manners.next_wake(now),
         }
     }
@@ -112,14 +169,10 @@ impl Regulator {
     /// What it is doing, for the status line.
     pub(crate) fn doing(&self) -> String {
         match &self.kind {
-            Kind::Smart(smart) => match smart.state() {
-                SmartState::Alone => "smart: held, to learn the foreground alone".to_owned(),
-                SmartState::Beside => "smart: running, to learn the foreground beside the job".to_owned(),
-                SmartState::Active => "smart: running, the foreground is calm".to_owned(),
-                SmartState::Suspended => "smart: held, the foreground is busy".to_owned(),
-            },
+            Kind::Smart(learner) => learner.doing(),
             Kind::Manners(manners) => match manners.state() {
                 MannersState::Calibrating => "manners: running, to learn its usual progress".to_owned(),
+                MannersState::Resting => "manners: held, on probation".to_owned(),
                 MannersState::Watching => "manners: running, progress as usual".to_owned(),
                 MannersState::Suspended => "manners: held, its progress had fallen".to_owned(),
             },
@@ -129,16 +182,11 @@ impl Regulator {
     /// What it has learnt, for the summary.
     pub(crate) fn learnt(&self) -> String {
         match &self.kind {
-            Kind::Smart(smart) => match smart.character() {
-                None => "smart: ended before the foreground was learnt".to_owned(),
-                Some([alone, beside]) => format!(
-                    "smart: the foreground uses {} alone, {} beside the job",
-                    character(alone),
-                    character(beside)
-                ),
-            },
+            Kind::Smart(learner) => learner.learnt(),
             Kind::Manners(manners) => match manners.state() {
-                MannersState::Calibrating => "manners: ended before its usual progress was learnt".to_owned(),
+                MannersState::Calibrating | MannersState::Resting => {
+                    "manners: ended before its usual progress was learnt".to_owned()
+                }
                 _ => format!("manners: the next suspension would last {}", manners.backoff()),
             },
         }
@@ -147,6 +195,20 @@ impl Regulator {
 
 fn character(character: Character) -> String {
     format!("{:.2} CPUs in waves of {:.1} windows", character.mean, character.burst)
+}
+
+/// What the foreground consists of: neither the job nor lull itself.
+fn applications(family: &Family, protected: &[i32]) -> Vec<Seen> {
+    let (job, helpers) = (family.pids(), family.helpers());
+    let is_lull = |pid: &i32| u32::try_from(*pid).is_ok_and(|pid| helpers.contains(&pid));
+    let is_foreground = |pid: &i32| {
+        let belongs = protected.is_empty() || protected.iter().any(|root| family::descends(*pid, *root));
+        belongs && !job.contains(pid) && !is_lull(pid)
+    };
+    let pids: Vec<i32> = processes::all().into_iter().filter(is_foreground).collect();
+    let seen =
+        |program: processes::Program| Seen { pid: program.pid, application: program.name, busy: program.cpu };
+    processes::programs(&pids).into_iter().map(seen).collect()
 }
 
 /// Processor time that the foreground has used.

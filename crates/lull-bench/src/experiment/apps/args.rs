@@ -9,6 +9,22 @@ use crate::contender::Contender;
 use crate::experiment::args::Common;
 use crate::units::Bytes;
 
+/// The contenders that are compared unless others are asked for.
+pub const DEFAULT_CONTENDERS: [&str; 12] = [
+    "none",
+    "nice",
+    "nice+ionice",
+    "bfq",
+    "idle",
+    "cgroup",
+    "cgroup-bfq",
+    "suspend",
+    "headroom",
+    "smart",
+    "manners",
+    "lull",
+];
+
 /// A foreground application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum App {
@@ -68,7 +84,7 @@ pub struct AppsArgs {
     pub instances: Vec<u32>,
     /// Contenders to compare; alone and solo are always there, as references.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_apps,
-          default_values = ["none", "nice", "nice+ionice", "bfq", "idle", "cpu.idle", "suspend", "headroom", "smart", "manners", "lull"])]
+          default_values = DEFAULT_CONTENDERS)]
     pub contenders: Vec<Contender>,
     /// Seconds before each run's counting begins; longer than smart's characterisation (12 windows) and the
     /// headroom controller's period.
@@ -89,6 +105,9 @@ pub struct AppsArgs {
     /// smart's monitoring window; the source's is 10s, which needs a warm-up of two minutes.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     pub smart_window: Nanos,
+    /// Remove the data files at the end; they are kept for the next measurement otherwise.
+    #[arg(long)]
+    pub clean: bool,
     /// Do not install applications that are missing; leave their cases out.
     #[arg(long)]
     pub no_install: bool,

@@ -21,8 +21,8 @@ use crate::process::{Program, shown};
 use crate::units::Bytes;
 use crate::{Error, corpus};
 
-/// C files of the project that is compiled.
-const UNITS: u32 = 24;
+/// C files of the project that is compiled, and functions in each: small ones, so that lines of make tell the progress within seconds.
+const UNITS: (u32, u32) = (160, 6);
 /// What bzip2 compresses.
 const FILE: Bytes = Bytes(8 * Bytes::MIB);
 /// Memory of each hog.
@@ -52,7 +52,7 @@ impl Places {
             file: directory.join("file"),
             scratch: directory.join("scratch"),
         };
-        corpus::project(&places.project, UNITS)?;
+        corpus::project(&places.project, UNITS.0, UNITS.1)?;
         corpus::data_file(&places.file, FILE, seed)?;
         Ok(places)
     }

@@ -63,7 +63,7 @@ impl ProgressFile {
     pub fn create() -> Result<(Self, Progress), Error> {
         let directory = progress::directory();
         let file = tempfile::Builder::new()
-            .prefix("lull-bench-")
+            .prefix(&progress::prefix(std::process::id()))
             .tempfile_in(&directory)
             .at("create a progress file in", &directory)?;
         let path = file.into_temp_path();

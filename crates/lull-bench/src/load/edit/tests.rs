@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn an_edit_is_seen_by_make_and_compiles_that_file_alone() {
     let dir = tempfile::tempdir().unwrap();
-    corpus::project(dir.path(), 2).unwrap();
+    corpus::project(dir.path(), 2, corpus::FUNCTIONS).unwrap();
     make(dir.path()).unwrap();
     let modified = |name: &str| dir.path().join(name).metadata().unwrap().modified().unwrap();
     let (first, second, program) = (modified("unit0.o"), modified("unit1.o"), modified("program"));

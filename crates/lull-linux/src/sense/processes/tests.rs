@@ -58,3 +58,34 @@ fn a_family_is_a_process_and_its_descendants() {
     }
     child.wait().unwrap();
 }
+
+#[test]
+fn a_program_is_named_by_its_file_and_keeps_its_name_when_the_file_goes() {
+    let dir = tempfile::tempdir().unwrap();
+    let [old, new] = ["old", "new"].map(|name| dir.path().join(name));
+    for copy in [&old, &new] {
+        std::fs::copy("/bin/sleep", copy).unwrap();
+    }
+    let mut child = std::process::Command::new(&old).arg("600").spawn().unwrap();
+    let pid = i32::try_from(child.id()).unwrap();
+    let name = || programs(&[pid]).first().map(|program| program.name.clone()).unwrap_or_default();
+    // Until exec it is a copy of this test.
+    while !name().starts_with(old.to_str().unwrap()) {
+        std::thread::yield_now();
+    }
+    let before = name();
+    std::fs::rename(&new, &old).unwrap();
+    assert_eq!(name(), before, "it still runs the file that is gone");
+    let mut upgraded = std::process::Command::new(&old).arg("600").spawn().unwrap();
+    let its_pid = i32::try_from(upgraded.id()).unwrap();
+    let its_name = || programs(&[its_pid]).first().map(|program| program.name.clone()).unwrap_or_default();
+    while !its_name().starts_with(old.to_str().unwrap()) {
+        std::thread::yield_now();
+    }
+    assert_ne!(its_name(), before);
+    for process in [&mut child, &mut upgraded] {
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+    assert_eq!(programs(&[pid]), []);
+}

@@ -1,9 +1,15 @@
 //! `lull bench compare A B`: two measurements of any kind, figure by figure.
 //!
-//! Both may be made by different programs, on different days, or on different machines. For each case and contender that both
-//! have, and each figure that both know, the ratio of the medians, B over A, with the interval that a bootstrap gives: the
-//! runs of each side are drawn anew, with replacement, independently. An interval without 1 in it is a difference that
-//! chance alone would rarely make.
+//! Both may be made by different programs (two revisions of lull: `--lull` of the experiments), on different days, or on different machines.
+//! For each case and contender that both have, and each figure that both know, the ratio of B over A with the 95% interval of ranks
+//! ([`ranks`]), which holds for the few rounds that measurements have, and a verdict:
+//!
+//! | verdict | if |
+//! |---|---|
+//! | `better`, `worse` | the interval does not hold 1, and that stands among all figures that were looked at: of those so called, 1 in 20 is expected to be wrong |
+//! | `perhaps` | the interval does not hold 1, but among so many figures some do by chance |
+//! | `same` | the interval lies within a twentieth of 1 |
+//! | `unknown` | everything else: it cannot be told, for want of rounds or of quiet |
 //!
 //! A figure is *relative* where the records allow it: to the same round's reference, so that a slower machine or minute
 //! cancels out. Absolute figures are beside them.
@@ -16,6 +22,8 @@
 //!
 //! Each side is a directory with `raw.jsonl`, that file, or a `study.json` or `apps.json` beside it: tables of medians alone would not do.
 
+mod text;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,8 +33,9 @@ use serde::Serialize;
 use crate::Error;
 use crate::contender::rank;
 use crate::error::Context;
-use crate::record::{self, FILE_NAME, Record, Run};
-use crate::stats::{Interval, bootstrap_ratio, ratio};
+use crate::record::{self, FILE_NAME, Host, Record, Run};
+use crate::stats::ranks::{self, compared};
+use crate::stats::{Interval, ratio};
 
 /// Arguments of `lull bench compare`.
 #[derive(Clone, Debug, clap::Args)]
@@ -42,6 +51,40 @@ pub struct CompareArgs {
     pub json: bool,
 }
 
+/// Ratios this near to 1 are the same.
+const SAME: f64 = 0.05;
+/// Share of the differences that may be wrong.
+const WRONG: f64 = 0.05;
+
+/// What can be said of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// B is better.
+    Better,
+    /// B is worse.
+    Worse,
+    /// They differ by themselves, but not among so many.
+    Perhaps,
+    /// They do not differ by anything that matters.
+    Same,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl Verdict {
+    /// In tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Perhaps => "perhaps",
+            Self::Same => "same",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// One figure of one contender in one case, on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
@@ -53,15 +96,23 @@ pub struct Difference {
     pub figure: &'static str,
     /// Runs, or rounds, on each side.
     pub runs: [usize; 2],
-    /// The median of B over that of A.
-    pub ratio: Interval,
+    /// B over A.
+    pub ratio: f64,
+    /// Its 95% interval; none with fewer than four values a side.
+    pub interval: Option<Interval>,
+    /// The chance of such a difference if there is none.
+    pub chance: f64,
+    /// What can be said.
+    pub verdict: Verdict,
 }
 
-impl Difference {
-    /// Whether chance alone would rarely make it.
-    pub fn is_clear(&self) -> bool {
-        self.ratio.low > 1.0 || self.ratio.high < 1.0
-    }
+/// Two measurements.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The machines and programs of each side.
+    pub hosts: [Vec<Host>; 2],
+    /// Every figure that both have.
+    pub differences: Vec<Difference>,
 }
 
 /// `lull bench compare`: prints every figure that both have.
@@ -69,8 +120,8 @@ impl Difference {
 /// # Errors
 /// When a side has no records, or the two have nothing in common.
 pub fn run_compare(args: &CompareArgs) -> Result<(), Error> {
-    let differences = differences(&read(&args.a)?, &read(&args.b)?);
-    if differences.is_empty() {
+    let comparison = Comparison::of(&read(&args.a)?, &read(&args.b)?);
+    if comparison.differences.is_empty() {
         return Err(Error::Unmet {
             what: "anything to compare".to_owned(),
             detail: format!(
@@ -81,10 +132,10 @@ pub fn run_compare(args: &CompareArgs) -> Result<(), Error> {
         });
     }
     let text = if args.json {
-        serde_json::to_string_pretty(&differences).map_err(std::io::Error::from).to("encode the ratios")?
+        serde_json::to_string_pretty(&comparison).map_err(std::io::Error::from).to("encode the ratios")?
             + "\n"
     } else {
-        table(&differences)
+        text::render(&comparison)
     };
     std::io::stdout().lock().write_all(text.as_bytes()).to("write to standard output")
 }
@@ -162,42 +213,53 @@ fn work(run: &Run) -> Option<f64> {
     run.background.as_ref().filter(|background| background.wall_s.is_none()).map(record::Background::rate)
 }
 
+impl Comparison {
+    /// Of the records of two measurements.
+    pub fn of(a: &[Record], b: &[Record]) -> Self {
+        let hosts = [a, b].map(|records| {
+            let host = |record: &Record| match record {
+                Record::Host(host) => Some(host.clone()),
+                _ => None,
+            };
+            records.iter().filter_map(host).collect()
+        });
+        Self { hosts, differences: differences(a, b) }
+    }
+}
+
 /// Every figure that both sides have.
-pub fn differences(a: &[Record], b: &[Record]) -> Vec<Difference> {
+fn differences(a: &[Record], b: &[Record]) -> Vec<Difference> {
     let (a, b) = (figures(a), figures(b));
     let mut found: Vec<Difference> = a
         .iter()
         .filter_map(|(key, of_a)| {
             let of_b = b.get(key)?;
             let (case, contender, figure) = key.clone();
-            let ratio = bootstrap_ratio(of_b, of_a)?;
-            Some(Difference { case, contender, figure, runs: [of_a.len(), of_b.len()], ratio })
+            let ranks::Compared { value, interval, chance } = compared(of_b, of_a)?;
+            let runs = [of_a.len(), of_b.len()];
+            let verdict = Verdict::Unknown;
+            Some(Difference { case, contender, figure, runs, ratio: value, interval, chance, verdict })
         })
         .collect();
     found.sort_by_cached_key(|d| (d.case.clone(), rank(&d.contender), d.contender.clone()));
+    let chances: Vec<f64> = found.iter().map(|difference| difference.chance).collect();
+    for (difference, stands) in found.iter_mut().zip(ranks::keep(&chances, WRONG)) {
+        difference.verdict = verdict(difference, stands);
+    }
     found
 }
 
-fn table(differences: &[Difference]) -> String {
-    let mut text = String::from("B over A: ratio of medians, with its 95% interval by bootstrap\n");
-    let mut latest = (String::new(), String::new());
-    for difference in differences {
-        let Difference { case, contender, figure, runs: [a, b], ratio } = difference;
-        if latest.0 != *case {
-            text.push_str(&format!("\n{case}\n"));
-        }
-        let name = if latest == (case.clone(), contender.clone()) { "" } else { contender };
-        let mark = if difference.is_clear() { "*" } else { " " };
-        text.push_str(&format!(
-            "  {name:12} {figure:18} {:>8.3} [{:.3} to {:.3}] {mark} {a} and {b} runs\n",
-            ratio.value, ratio.low, ratio.high
-        ));
-        latest = (case.clone(), contender.clone());
+fn verdict(difference: &Difference, stands: bool) -> Verdict {
+    let Some(interval) = difference.interval else { return Verdict::Unknown };
+    // What takes long is bad, what is done per second is good.
+    let more_is_better = ["requests", "background"].iter().any(|name| difference.figure.starts_with(name));
+    match (interval.low > 1.0, interval.high < 1.0) {
+        _ if interval.low >= 1.0 - SAME && interval.high <= 1.0 + SAME => Verdict::Same,
+        (false, false) => Verdict::Unknown,
+        _ if !stands => Verdict::Perhaps,
+        (is_more, _) if is_more == more_is_better => Verdict::Better,
+        _ => Verdict::Worse,
     }
-    text.push_str(
-        "\n* the interval does not hold 1. With fewer than five runs a side an interval says too little.\n",
-    );
-    text
 }
 
 #[cfg(test)]

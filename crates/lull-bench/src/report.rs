@@ -2,7 +2,7 @@
 //!
 //! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one `CASE.svg`
 //! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). `lull bench report DIR` makes them
-//! again. What the columns mean: [`table`]. Records of applications give a page too: [`html`].
+//! again. What the columns mean: [`table`]. Records of applications give verdicts and a page too, and a `report.md` of their own: [`apps`].
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use crate::record::{self, Run};
 use crate::study::Study;
 use crate::units::mb_per_s;
 
+pub mod apps;
 pub mod html;
 pub mod picture;
 pub mod table;
@@ -43,7 +44,8 @@ pub fn run_report(args: &ReportArgs) -> Result<(), Error> {
 
 /// Makes every report file of the records in `directory`; the text goes to `out` as well.
 pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
-    let study = Study::of(&record::read(directory)?);
+    let records = record::read(directory)?;
+    let study = Study::of(&records);
     let json = serde_json::to_string_pretty(&study).map_err(std::io::Error::from).to("encode the study")?;
     let mut pictures = Vec::new();
     for case in study.cases.iter().filter(|case| case.rows.iter().any(|row| row.p99.is_some())) {
@@ -71,7 +73,7 @@ pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
         .and_then(|()| out.write_all(pictures.as_bytes()))
         .and_then(|()| writeln!(out, "records: {}", directory.join(record::FILE_NAME).display()))
         .to("write to standard output")?;
-    html::write(directory, out)
+    apps::write(directory, &study, &records, &table::hosts(&study), out)
 }
 
 /// One finished run in one line, for the log of a measurement.
@@ -89,6 +91,8 @@ pub fn one_line(run: &Run) -> String {
             Some(wall) => format!("{wall:.3} s"),
             // Integer work has no bytes: a million iterations count as a megabyte does.
             None if run.case == "integer" => format!("background {:.1} M/s", mb_per_s(background.rate())),
+            // Some jobs count lines, not data.
+            None if background.rate() < 1e5 => format!("background {:.2} kB/s", background.rate() / 1e3),
             None => format!("background {:.1} MB/s", mb_per_s(background.rate())),
         });
     }

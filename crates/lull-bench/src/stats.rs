@@ -1,7 +1,9 @@
 //! Medians and spread.
 //!
 //! A handful of rounds on a shared machine: no distribution is assumed. The value of a series is its median; its
-//! spread is the range and the median absolute deviation (MAD). Values that are not finite are left out.
+//! spread is the range and the median absolute deviation (MAD). Values that are not finite are left out. Two series: [`ranks`].
+
+pub mod ranks;
 
 use serde::{Deserialize, Serialize};
 
@@ -68,11 +70,16 @@ pub fn bootstrap(values: &[f64]) -> Option<Interval> {
     resampled(middle_of(values)?, |random| middle_of(&drawn(values, random)))
 }
 
-/// The ratio of two independent series' medians, `part / rest`, with its interval.
-pub fn bootstrap_ratio(part: &[f64], rest: &[f64]) -> Option<Interval> {
-    resampled(ratio(middle_of(part)?, middle_of(rest)?)?, |random| {
-        ratio(middle_of(&drawn(part, random))?, middle_of(&drawn(rest, random))?)
-    })
+/// The share of resamples of `count` things, drawn with replacement and named by their index, in which something holds; none
+/// where it can never be told.
+pub fn bootstrap_chance(count: usize, mut holds: impl FnMut(&[usize]) -> Option<bool>) -> Option<f64> {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut told: Vec<bool> = Vec::new();
+    for _ in 0..if count == 0 { 0 } else { RESAMPLES } {
+        let drawn: Vec<usize> = (0..count).map(|_| random.usize(0..count)).collect();
+        told.extend(holds(&drawn));
+    }
+    ratio(told.iter().filter(|holds| **holds).count() as f64, told.len() as f64)
 }
 
 fn middle_of(values: &[f64]) -> Option<f64> {

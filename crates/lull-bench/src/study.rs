@@ -8,7 +8,8 @@
 //!
 //! A contender is *dominated* in a case when another one gives the foreground at least as much, at no higher p99, and
 //! gets more background work done, each by more than [`NOISE`], or is better for the foreground by as much for the same work.
-//! Where the resource is the CPU ([`cpu`]), the foreground is judged by its mean latency, not by its throughput.
+//! Where the resource is the CPU ([`cpu`]), the foreground is judged by its mean latency, not by its throughput; beside real applications
+//! ([`pairs`]), whose requests arrive at a constant rate, by its p99 alone.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ use crate::record::{Host, Record, Run, Unmet};
 use crate::stats::{Summary, ratio};
 
 pub mod cpu;
+pub mod observations;
+pub mod pairs;
 pub mod targets;
 
 /// Differences of medians below this share are not told apart.
@@ -271,6 +274,7 @@ fn idle_used(round: &Round<'_>, name: &str) -> Option<f64> {
 fn dominates(case: &str, other: &Row, row: &Row) -> bool {
     let speed = |row: &Row| match &row.cpu {
         Some(cpu) => ratio(1.0, cpu.mean?.median),
+        None if targets::apps::is_apps(case) => Some(1.0),
         None => Some(row.foreground?.median),
     };
     let (_, tail) = cpu::tail(case);

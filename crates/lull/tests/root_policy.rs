@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 
 use common::{
@@ -68,12 +69,15 @@ fn root_the_summary_tells_the_policy_and_its_holds() {
 fn regulation(newcomer: Option<&std::path::Path>, dir: &std::path::Path) -> String {
     let [go, file] = ["go", "summary.json"].map(|name| dir.join(name));
     let begin = dir.join("begin");
+    // Several, and before all others: it must be seen at work on a machine that has other things to do.
+    let spin = "n=0; while [ $n -lt 3 ]; do n=$((n+1)); ( while :; do :; done ) & done; while :; do :; done";
     let program = newcomer.map_or_else(
         || "sleep 600".to_owned(),
-        |path| format!("'{}' -c 'while :; do :; done'", path.display()),
+        |path| format!("nice -n -20 '{}' -c '{spin}'", path.display()),
     );
     let script = format!("while [ ! -e '{}' ]; do sleep 0.05; done; exec {program}", begin.display());
-    let mut protected = std::process::Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    let mut protected =
+        std::process::Command::new("sh").args(["-c", &script]).process_group(0).spawn().unwrap();
     let pid = protected.id().to_string();
     let options =
         ["--policy", "smart:200ms", "--protect", &pid, "--json", "--summary", file.to_str().unwrap()];
@@ -91,7 +95,8 @@ fn regulation(newcomer: Option<&std::path::Path>, dir: &std::path::Path) -> Stri
     std::fs::write(&go, "").unwrap();
     assert!(finish(child).status.success());
     assert_nothing_left(front, &marker);
-    protected.kill().unwrap();
+    // SAFETY: the group is that of the child, which has not been waited for.
+    unsafe { libc::killpg(i32::try_from(protected.id()).unwrap(), libc::SIGKILL) };
     protected.wait().unwrap();
     let summary: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     summary["regulation"].as_str().unwrap().to_owned()
@@ -167,7 +172,9 @@ fn root_manners_leaves_an_undisturbed_job_and_its_output_alone() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "slept\n");
     let summary: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(summary["policy"], "manners");
-    assert_eq!(summary["freezes"], 0, "who sleeps is in nobody's way: {summary}");
+    // On probation it rests now and then; who sleeps is in nobody's way and never suspended.
+    let told = summary["regulation"].as_str().unwrap();
+    assert!(told.contains("before its usual progress") || told.contains("would last 250ms"), "{summary}");
 }
 
 #[test]

@@ -181,7 +181,13 @@ impl Stream {
     fn new(words: usize) -> Self {
         // Written, not only zeroed: otherwise all of it would be one shared page of zeros.
         let mut buffer = vec![0; words];
-        buffer.fill(1);
+        // In parts: who is starved needs long for it, and may be asked to end meanwhile.
+        for part in buffer.chunks_mut(Bytes(Bytes::MIB).as_usize()) {
+            if stop::requested() {
+                break;
+            }
+            part.fill(1);
+        }
         Self { words: buffer, next: 0 }
     }
 

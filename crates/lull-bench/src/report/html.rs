@@ -1,232 +1,276 @@
 //! The report of `lull bench apps`: one page that needs nothing else.
 //!
-//! Tables, pictures as SVG within the page, and the raw records as JSON at its end, so that a page that is sent to somebody can be checked
-//! and computed with. Everything is made from `raw.jsonl` alone.
+//! Tables, pictures as SVG within the page, and at its end the raw records and the verdicts as JSON, so that a page that is sent to somebody
+//! can be checked and computed with. Everything is made from `raw.jsonl` alone. It follows the reader's choice of light or dark; what is
+//! wider than a narrow screen scrolls by itself.
 //!
-//! | per case | shows |
+//! | per pair | shows |
 //! |---|---|
+//! | sentence | whether lull is dominated, by whom, how sure that is |
 //! | table | ratios within rounds: median and its bootstrap interval |
-//! | distribution | response times of all rounds together, per contender |
 //! | frontier | foreground p99 against background work |
+//! | distribution | response times of all rounds together, per contender |
 //! | over time | CPUs of the background and of everything else, and when the background stood still, in the first round |
+//! | commands | what was started and what was set around it |
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
 use lull_core::Nanos;
-use plotters::prelude::*;
 
-use super::picture::{color, font};
+use super::apps::Verdicts;
 use crate::Error;
 use crate::error::Context;
-use crate::record::{self, Record, Run};
-use crate::stats::{Interval, bootstrap, ratio};
-use crate::study::targets::apps::is_apps;
-use crate::study::{CaseStudy, Study};
+use crate::record::{Host, Record, Run};
+use crate::stats::Interval;
+use crate::study::Study;
+use crate::study::pairs::{Pair, Standing, runs_of};
+use crate::study::targets::Target;
 
+mod charts;
 mod observations;
 
 /// The page.
 pub const FILE_NAME: &str = "report.html";
 
-const STYLE: &str = "body{font:15px/1.45 sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#222}\
-table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd}\
-td:first-child,th:first-child{text-align:left}code{background:#f4f4f4}svg{max-width:100%;height:auto}\
-.met{color:#187a4d}.missed{color:#b3261e}";
+const STYLE: &str = include_str!("html/style.css");
 
-/// Writes the page of the records in `directory`, if they are of applications.
-pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
-    let records = record::read(directory)?;
-    let study = Study::of(&records);
-    if !study.cases.iter().any(|case| is_apps(&case.case)) {
-        return Ok(());
-    }
+/// Writes the page into `directory`.
+///
+/// # Errors
+/// When a picture cannot be drawn or the page not be written.
+pub fn write(
+    directory: &Path,
+    study: &Study,
+    verdicts: &Verdicts,
+    records: &[Record],
+    out: &mut dyn Write,
+) -> Result<(), Error> {
     let path = directory.join(FILE_NAME);
-    let pictures: BTreeMap<String, String> = study
-        .cases
-        .iter()
-        .filter_map(|case| {
-            let svg = std::fs::read_to_string(directory.join(format!("{}.svg", case.case))).ok()?;
-            Some((case.case.clone(), inline(&svg)))
-        })
-        .collect();
-    let text = page(&study, &records, &pictures)
-        .map_err(|problem| Error::Picture { path: path.clone(), problem })?;
+    let text =
+        page(study, verdicts, records).map_err(|problem| Error::Picture { path: path.clone(), problem })?;
     std::fs::write(&path, text).at("write", &path)?;
     writeln!(out, "page: {}", path.display()).to("write to standard output")
-}
-
-/// An SVG file as a part of a page: without the line that makes it a file.
-fn inline(svg: &str) -> String {
-    svg.find("<svg").and_then(|start| svg.get(start..)).unwrap_or_default().to_owned()
 }
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn page(study: &Study, records: &[Record], pictures: &BTreeMap<String, String>) -> Result<String, String> {
+/// JSON that may stand within a page.
+fn embedded(id: &str, value: &impl serde::Serialize) -> Result<String, String> {
+    let json = serde_json::to_string(value).map_err(|error| error.to_string())?.replace("</", "<\\/");
+    Ok(format!("<script type=\"application/json\" id=\"{id}\">{json}</script>"))
+}
+
+fn page(study: &Study, verdicts: &Verdicts, records: &[Record]) -> Result<String, String> {
     let mut text = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>lull bench apps</title><style>{STYLE}</style>\
-         <h1>Real applications beside background jobs</h1>"
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+         <title>lull bench apps</title><style>{STYLE}</style><h1>Real applications beside background jobs</h1>"
     );
-    for host in &study.hosts {
-        let _ = write!(
-            text,
-            "<p>{}: Linux {}, {} × {}, {:.1} GiB, disk {} with scheduler {}, {}{}, {}, seed {}.</p>",
-            escaped(&host.date),
-            escaped(&host.kernel),
-            host.cpus,
-            escaped(&host.cpu),
-            host.ram_bytes as f64 / (1_u64 << 30) as f64,
-            escaped(host.disk.as_deref().unwrap_or("unknown")),
-            escaped(host.scheduler.as_deref().unwrap_or("unknown")),
-            escaped(&host.version),
-            escaped(&host.commit.as_deref().map(|commit| format!(" ({commit})")).unwrap_or_default()),
-            if host.root { "as root" } else { "as an ordinary user" },
-            host.seed
-        );
-    }
+    text.push_str(&overview(&verdicts.pairs));
+    text.push_str("<h2>How to read this</h2>");
     text.push_str(
         "<p>Ratios are taken within rounds: foreground to <i>alone</i>, background to <i>solo</i>, each with the 95% interval of \
          its median by bootstrap; with fewer than five rounds an interval says too little. Requests are due at times fixed in \
          advance and measured from then on (no coordinated omission); only the compile-edit cycle is a closed loop. \
-         <i>Dominated by</i>: better in one of foreground, p99, background and no worse in the others.</p>",
+         <i>Dominated</i>: another contender's p99 is no higher and its background work no less, one of them clearly better.</p>",
     );
-    if !study.unmet.is_empty() {
-        text.push_str("<h2>Not measured</h2><ul>");
-        for unmet in &study.unmet {
-            let who = unmet.contender.as_deref().unwrap_or("all contenders");
-            let _ = write!(
-                text,
-                "<li>{}, {}: {}</li>",
-                escaped(&unmet.case),
-                escaped(who),
-                escaped(&unmet.detail)
-            );
-        }
-        text.push_str("</ul>");
-    }
-    text.push_str(&observations::text(study));
-    for case in &study.cases {
-        let runs: Vec<(usize, &Run)> = runs_of(records, &case.case);
-        let _ = write!(text, "<h2>{}</h2>{}", escaped(&case.case), table(case, &runs));
-        text.push_str(&targets(case));
-        text.push_str("<h3>Response times</h3>");
-        text.push_str(&distribution(case, &runs)?);
-        text.push_str(pictures.get(&case.case).map_or("", String::as_str));
-        text.push_str("<h3>Over time, first round</h3>");
-        for row in &case.rows {
-            let first = runs.iter().map(|(_, run)| *run).find(|run| run.contender == row.contender);
-            if let Some(run) = first.filter(|run| !run.over_time.is_empty()) {
-                text.push_str(&over_time(run)?);
+    text.push_str("<h2>Machine</h2>");
+    study.hosts.iter().for_each(|host| text.push_str(&machine(host)));
+    text.push_str(&unmet(study));
+    text.push_str(&observations::section(&verdicts.observations, verdicts.fewest()));
+    text.push_str(&contenders(records));
+    for pair in &verdicts.pairs {
+        let runs = runs_of(records, &pair.case);
+        let _ = write!(text, "<h2 id=\"{0}\">{0}</h2><p>{1}</p>", escaped(&pair.case), escaped(&pair.lull));
+        text.push_str(&on_frontier(pair));
+        text.push_str(&table(pair));
+        text.push_str(&targets(&pair.targets));
+        text.push_str(&charts::legend(pair));
+        for (title, svg) in [
+            (
+                "Frontier: background work against foreground p99, with 95% intervals; the dashed line joins those that nobody dominates",
+                charts::frontier(pair)?,
+            ),
+            ("Response times of all rounds", charts::distribution(pair, &runs)?),
+        ] {
+            if !svg.is_empty() {
+                let _ = write!(
+                    text,
+                    "<figure class=wide><figcaption>{title}</figcaption><div class=scroll>{svg}</div></figure>"
+                );
             }
         }
-        text.push_str("<h3>Commands</h3><ul>");
-        for row in &case.rows {
-            let command = row.command.as_deref().unwrap_or("no background");
-            let _ = write!(text, "<li>{}: <code>{}</code></li>", escaped(&row.contender), escaped(command));
-        }
-        text.push_str("</ul>");
-        if let Some(command) = runs.iter().find_map(|(_, run)| run.foreground_command.as_deref()) {
-            let _ = write!(text, "<p>Foreground: <code>{}</code></p>", escaped(command));
-        }
+        text.push_str(&over_time(pair, &runs)?);
+        text.push_str(&commands(pair, &runs));
     }
-    let json = serde_json::to_string(records).map_err(|error| error.to_string())?.replace("</", "<\\/");
-    let _ = write!(
-        text,
-        "<p>Records: <a href=\"raw.jsonl\">raw.jsonl</a>, and in this page as JSON.</p>\
-         <script type=\"application/json\" id=\"records\">{json}</script></html>"
+    text.push_str(
+        "<p>Records: <a href=\"raw.jsonl\">raw.jsonl</a>, and in this page as JSON, with the verdicts.</p>",
     );
+    text.push_str(&embedded("records", &records)?);
+    text.push_str(&embedded("verdicts", verdicts)?);
+    text.push_str("</html>");
     Ok(text)
 }
 
-/// Counted runs of a case, with the number of their measurement.
-fn runs_of<'a>(records: &'a [Record], case: &str) -> Vec<(usize, &'a Run)> {
-    let mut measurement = 0;
-    let mut runs = Vec::new();
-    for record in records {
-        match record {
-            Record::Host(_) => measurement += 1,
-            Record::Run(run) if run.case == case && run.counted => runs.push((measurement, run)),
-            _ => {}
-        }
-    }
-    runs
+fn machine(host: &Host) -> String {
+    format!(
+        "<p>{}: Linux {}, {} × {}, {:.1} GiB, disk {} with scheduler {}, {}{}, {}, seed {}.</p>",
+        escaped(&host.date),
+        escaped(&host.kernel),
+        host.cpus,
+        escaped(&host.cpu),
+        host.ram_bytes as f64 / (1_u64 << 30) as f64,
+        escaped(host.disk.as_deref().unwrap_or("unknown")),
+        escaped(host.scheduler.as_deref().unwrap_or("unknown")),
+        escaped(&host.version),
+        escaped(&host.commit.as_deref().map(|commit| format!(" ({commit})")).unwrap_or_default()),
+        if host.root { "as root" } else { "as an ordinary user" },
+        host.seed
+    )
 }
 
-/// A figure over that of the reference in the same round, over all rounds.
-fn within(
-    runs: &[(usize, &Run)],
-    name: &str,
-    reference: &str,
-    figure: &dyn Fn(&Run) -> Option<f64>,
-) -> Option<Interval> {
-    let of = |wanted: &str, measurement: usize, round: u32| {
-        let same =
-            |(m, run): &&(usize, &Run)| *m == measurement && run.round == round && run.contender == wanted;
-        runs.iter().find(same).and_then(|(_, run)| figure(run))
-    };
-    let own = runs.iter().filter(|(_, run)| run.contender == name);
-    let ratios: Vec<f64> = own
-        .filter_map(|(measurement, run)| ratio(figure(run)?, of(reference, *measurement, run.round)?))
-        .collect();
-    bootstrap(&ratios)
+fn unmet(study: &Study) -> String {
+    if study.unmet.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("<h2>Not measured</h2><ul>");
+    for unmet in &study.unmet {
+        let who = unmet.contender.as_deref().unwrap_or("all contenders");
+        let _ =
+            write!(text, "<li>{}, {}: {}</li>", escaped(&unmet.case), escaped(who), escaped(&unmet.detail));
+    }
+    text.push_str("</ul>");
+    text
+}
+
+fn median(interval: Option<Interval>) -> String {
+    interval.map_or_else(|| "–".to_owned(), |interval| format!("{:.3}", interval.value))
+}
+
+/// Every pair in a line.
+fn overview(pairs: &[Pair]) -> String {
+    let mut text = String::from(
+        "<div class=scroll><table><tr><th>pair<th>rounds<th>lull: throughput / alone<th>p99 / alone<th>background / solo\
+         <th>aims met<th>dominated by</tr>",
+    );
+    for pair in pairs {
+        let lull = pair.standing("lull");
+        let (met, all) = (pair.targets.iter().filter(|target| target.met).count(), pair.targets.len());
+        let class = if all == 0 {
+            "quiet"
+        } else if met == all {
+            "met"
+        } else {
+            "missed"
+        };
+        let aims = if all == 0 { "not measured".to_owned() } else { format!("{met} of {all}") };
+        let by = lull.map(who_dominates).unwrap_or_default();
+        let _ = write!(
+            text,
+            "<tr><td><a href=\"#{0}\">{0}</a><td>{1}<td>{2}<td>{3}<td>{4}<td><span class={class}>{aims}</span><td>{5}</tr>",
+            escaped(&pair.case),
+            pair.rounds,
+            median(lull.and_then(|lull| lull.throughput)),
+            median(lull.and_then(|lull| lull.p99)),
+            median(lull.and_then(|lull| lull.background)),
+            escaped(&by)
+        );
+    }
+    text.push_str("</table></div>");
+    text
+}
+
+/// Names, with a question mark where it may be chance.
+pub(super) fn who_dominates(one: &Standing) -> String {
+    let names = one.dominated_by.iter().map(|by| format!("{}{}", by.by, if by.certain { "" } else { "?" }));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Each contender once: what it is, and the exact command of one of its runs.
+fn contenders(records: &[Record]) -> String {
+    let mut text = String::from(
+        "<h2>Contenders</h2><p>With the command of the first run of each; those of every pair are with the pair.</p>\
+         <div class=scroll><table class=text><tr><th>contender<th>what it is<th>exactly</tr>",
+    );
+    let mut runs: Vec<&Run> = Vec::new();
+    for record in records {
+        if let Record::Run(run) = record
+            && !runs.iter().any(|known| known.contender == run.contender)
+        {
+            runs.push(run);
+        }
+    }
+    runs.sort_by_key(|run| crate::contender::rank(&run.contender));
+    for run in runs {
+        let _ = write!(
+            text,
+            "<tr><td>{}<td>{}<td>{}</tr>",
+            escaped(&run.contender),
+            escaped(super::apps::description(&run.contender)),
+            exactly(run)
+        );
+    }
+    text.push_str("</table></div>");
+    text
+}
+
+/// What was set and started for a run.
+fn exactly(run: &Run) -> String {
+    let command = run.command.as_deref().unwrap_or("no background");
+    let lines = run.control.iter().map(String::as_str).chain([command]);
+    lines.map(|line| format!("<code>{}</code>", escaped(line))).collect::<Vec<_>>().join("<br>")
+}
+
+fn on_frontier(pair: &Pair) -> String {
+    let beaten: Vec<&Standing> = pair.contenders.iter().filter(|one| !one.dominated_by.is_empty()).collect();
+    let mut text = format!("<p>On the frontier: {}.", escaped(&pair.frontier.join(", ")));
+    if !beaten.is_empty() {
+        let each = beaten.iter().map(|one| format!("{} (by {})", one.contender, who_dominates(one)));
+        let _ = write!(text, " Dominated: {}.", escaped(&each.collect::<Vec<_>>().join(", ")));
+    }
+    text.push_str(" <small>A question mark: it may be chance.</small></p>");
+    text
 }
 
 fn cell(interval: Option<Interval>) -> String {
     interval.map_or_else(
-        || "<td>–</td>".to_owned(),
-        |i| format!("<td>{:.3} <small>[{:.3}–{:.3}]</small></td>", i.value, i.low, i.high),
+        || "<td>–".to_owned(),
+        |i| format!("<td>{:.3} <small>[{:.3}–{:.3}]</small>", i.value, i.low, i.high),
     )
 }
 
-fn table(case: &CaseStudy, runs: &[(usize, &Run)]) -> String {
+fn table(pair: &Pair) -> String {
     let mut text = String::from(
-        "<table><tr><th>contender<th>runs<th>throughput / alone<th>mean / alone<th>p99 / alone<th>p99<th>background / solo\
-         <th>held<th>dominated by</tr>",
+        "<div class=scroll><table><tr><th>contender<th>runs<th>throughput / alone<th>mean / alone<th>p99 / alone<th>p99\
+         <th>background / solo<th>CPUs<th>held<th>dominated by</tr>",
     );
-    for row in &case.rows {
-        let name = row.contender.as_str();
-        let speed = |run: &Run| {
-            let report = run.foreground.as_ref()?;
-            ratio(report.requests as f64, report.seconds)
-        };
-        let mean = |run: &Run| Some(run.foreground.as_ref()?.latency?.mean_ns as f64);
-        let p99 = |run: &Run| Some(run.foreground.as_ref()?.latency?.p99_ns as f64);
-        let work = |run: &Run| Some(run.background.as_ref()?.rate());
-        let held: Vec<f64> = runs
-            .iter()
-            .filter(|(_, run)| run.contender == name && !run.over_time.is_empty())
-            .map(|(_, run)| {
-                run.over_time.iter().filter(|moment| moment.held).count() as f64 / run.over_time.len() as f64
-            })
-            .collect();
-        let held = bootstrap(&held).map_or_else(|| "–".to_owned(), |i| format!("{:.0}%", i.value * 100.0));
-        let absolute = row
-            .p99_ns
-            .map_or_else(|| "–".to_owned(), |p99| Nanos(crate::units::whole(p99.median)).to_string());
+    for one in &pair.contenders {
+        let dash = || "–".to_owned();
+        let p99 = one.p99_ns.map_or_else(dash, |ns| Nanos(crate::units::whole(ns)).to_string());
+        let cpus = one.background_cpus.map_or_else(dash, |cpus| format!("{cpus:.2}"));
+        let held = one.held.map_or_else(dash, |held| format!("{:.0}%", held * 100.0));
         let _ = write!(
             text,
-            "<tr><td>{}<td>{}{}{}{}<td>{absolute}{}<td>{held}<td>{}</tr>",
-            escaped(name),
-            row.runs,
-            cell(within(runs, name, "alone", &speed)),
-            cell(within(runs, name, "alone", &mean)),
-            cell(within(runs, name, "alone", &p99)),
-            cell(within(runs, name, "solo", &work)),
-            escaped(&row.dominated_by.join(", "))
+            "<tr><td>{}<td>{}{}{}{}<td>{p99}{}<td>{cpus}<td>{held}<td>{}</tr>",
+            escaped(&one.contender),
+            one.runs,
+            cell(one.throughput),
+            cell(one.mean),
+            cell(one.p99),
+            cell(one.background),
+            escaped(&who_dominates(one))
         );
     }
-    text.push_str("</table>");
+    text.push_str("</table></div>");
     text
 }
 
-fn targets(case: &CaseStudy) -> String {
+fn targets(targets: &[Target]) -> String {
     let mut text = String::from("<ul>");
-    for target in &case.targets {
+    for target in targets {
         let (class, word) = if target.met { ("met", "met") } else { ("missed", "missed") };
         let bound = if target.at_most { "at most" } else { "at least" };
         let got = target.got.map_or_else(|| "not measured".to_owned(), |got| format!("{got:.3}"));
@@ -241,112 +285,42 @@ fn targets(case: &CaseStudy) -> String {
     text
 }
 
-fn drawn(
-    size: (u32, u32),
-    paint: impl FnOnce(&DrawingArea<SVGBackend<'_>, plotters::coord::Shift>) -> Painted,
-) -> Result<String, String> {
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        area.fill(&WHITE).map_err(|error| error.to_string())?;
-        paint(&area).map_err(|error| error.to_string())?;
-        area.present().map_err(|error| error.to_string())?;
-    }
-    Ok(inline(&svg))
-}
-
-type Painted = Result<(), Box<dyn std::error::Error>>;
-
-/// Latencies in milliseconds and the part of requests that took at most as long, over all rounds.
-fn pooled(runs: &[(usize, &Run)], contender: &str) -> Vec<(f64, f64)> {
-    let mut steps: Vec<(u64, u64)> = Vec::new();
-    let own = runs.iter().filter(|(_, run)| run.contender == contender);
-    for report in own.filter_map(|(_, run)| run.foreground.as_ref()) {
-        let mut before = 0;
-        for (at, count) in &report.distribution {
-            steps.push((*at, count - before));
-            before = *count;
+fn over_time(pair: &Pair, runs: &[(usize, &Run)]) -> Result<String, String> {
+    let mut text = String::from(
+        "<h3>Over time, first round</h3><p class=quiet>Coloured: the background; dark: all others; shaded: the background stood still.</p><div class=grid>",
+    );
+    for one in &pair.contenders {
+        let first = runs.iter().map(|(_, run)| *run).find(|run| run.contender == one.contender);
+        if let Some(run) = first.filter(|run| !run.over_time.is_empty()) {
+            let _ = write!(
+                text,
+                "<figure><figcaption>{}</figcaption>{}</figure>",
+                escaped(&run.contender),
+                charts::over_time(run)?
+            );
         }
     }
-    steps.sort_unstable();
-    let all: u64 = steps.iter().map(|(_, count)| count).sum();
-    let mut seen = 0;
-    steps
-        .into_iter()
-        .map(|(at, count)| {
-            seen += count;
-            (at as f64 / 1e6, seen as f64 / all.max(1) as f64)
-        })
-        .collect()
+    text.push_str("</div>");
+    Ok(text)
 }
 
-/// Response times as curves: the share of requests that took at most so long.
-fn distribution(case: &CaseStudy, runs: &[(usize, &Run)]) -> Result<String, String> {
-    let curves: Vec<(&str, Vec<(f64, f64)>)> = case
-        .rows
-        .iter()
-        .map(|row| (row.contender.as_str(), pooled(runs, &row.contender)))
-        .filter(|(_, curve)| !curve.is_empty())
-        .collect();
-    let points = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(at, _)| *at));
-    let (low, high) = (points().fold(f64::INFINITY, f64::min), points().fold(0.0, f64::max));
-    if curves.is_empty() || high <= 0.0 {
-        return Ok(String::new());
-    }
-    drawn((900, 380), |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(40)
-            .y_label_area_size(50)
-            .build_cartesian_2d((low.max(1e-4)..high * 1.1).log_scale(), 0.0..1.0)?;
-        chart
-            .configure_mesh()
-            .x_desc("response time in ms")
-            .y_desc("share of requests")
-            .label_style(font(13))
-            .draw()?;
-        for (name, curve) in &curves {
-            let style = color(name).stroke_width(2);
-            chart
-                .draw_series(LineSeries::new(curve.iter().copied(), style))?
-                .label(*name)
-                .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], style));
+fn commands(pair: &Pair, runs: &[(usize, &Run)]) -> String {
+    let mut text = String::from("<details><summary>Commands and remarks</summary><ul>");
+    for one in &pair.contenders {
+        let own = || runs.iter().map(|(_, run)| *run).filter(|run| run.contender == one.contender);
+        if let Some(run) = own().next() {
+            let _ = write!(text, "<li>{}: {}</li>", escaped(&run.contender), exactly(run));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .label_font(font(13))
-            .draw()?;
-        Ok(())
-    })
-}
-
-/// CPUs over the time of one run; grey where the background stood still.
-fn over_time(run: &Run) -> Result<String, String> {
-    let moments = &run.over_time;
-    let end = moments.last().map_or(1.0, |moment| moment.at_s);
-    let most = moments.iter().map(|m| m.background_cpus + m.other_cpus).fold(1.0, f64::max);
-    drawn((900, 150), |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(6)
-            .caption(&run.contender, font(14))
-            .x_label_area_size(22)
-            .y_label_area_size(40)
-            .build_cartesian_2d(0.0..end, 0.0..most * 1.05)?;
-        chart.configure_mesh().disable_mesh().y_desc("CPUs").label_style(font(11)).y_labels(4).draw()?;
-        let starts = std::iter::once(0.0).chain(moments.iter().map(|moment| moment.at_s));
-        let held = starts.zip(moments).filter(|(_, moment)| moment.held);
-        chart.draw_series(held.map(|(from, moment)| {
-            Rectangle::new([(from, 0.0), (moment.at_s, most * 1.05)], RGBColor(225, 225, 225).filled())
-        }))?;
-        let line = |of: fn(&record::Moment) -> f64| moments.iter().map(move |m| (m.at_s, of(m)));
-        chart.draw_series(LineSeries::new(line(|m| m.other_cpus), RGBColor(60, 60, 60).stroke_width(2)))?;
-        chart.draw_series(LineSeries::new(
-            line(|m| m.background_cpus),
-            color(&run.contender).stroke_width(2),
-        ))?;
-        Ok(())
-    })
+        for run in own().filter(|run| !run.notes.is_empty()) {
+            let remarks = escaped(&run.notes.join("; "));
+            let _ = write!(text, "<li>{}, round {}: {remarks}</li>", escaped(&run.contender), run.round);
+        }
+    }
+    if let Some(command) = runs.iter().find_map(|(_, run)| run.foreground_command.as_deref()) {
+        let _ = write!(text, "<li>foreground: <code>{}</code></li>", escaped(command));
+    }
+    text.push_str("</ul></details>");
+    text
 }
 
 #[cfg(test)]

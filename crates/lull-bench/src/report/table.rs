@@ -46,8 +46,8 @@ pub enum Form {
     Markdown,
 }
 
-/// The whole report.
-pub fn render(study: &Study, form: Form) -> String {
+/// The machines, a line each.
+pub(super) fn hosts(study: &Study) -> String {
     let mut text = String::new();
     for host in &study.hosts {
         let disk = host.disk.as_deref().unwrap_or("no single disk");
@@ -64,6 +64,12 @@ pub fn render(study: &Study, form: Form) -> String {
             host.version,
         ));
     }
+    text
+}
+
+/// The whole report.
+pub fn render(study: &Study, form: Form) -> String {
+    let mut text = hosts(study);
     for case in &study.cases {
         let heading = if form == Form::Markdown { "## " } else { "" };
         text.push_str(&format!("\n{heading}{}\n\n", case.case));
@@ -95,11 +101,14 @@ pub fn render(study: &Study, form: Form) -> String {
     text
 }
 
-fn target_line(target: &Target) -> String {
+pub(super) fn target_line(target: &Target) -> String {
     let relation = if target.at_most { "at most" } else { "at least" };
     let got = target.got.map_or_else(|| "not measured".to_owned(), |got| format!("{got:.3}"));
     let verdict = if target.met { "met" } else { "NOT met" };
-    format!("aim for lull: {} {relation} {}: {got}, {verdict}", target.what, target.wanted)
+    // As written in the source where that is short; computed aims to three digits.
+    let wanted = format!("{:.3}", target.wanted);
+    let wanted = wanted.trim_end_matches('0').trim_end_matches('.');
+    format!("aim for lull: {} {relation} {wanted}: {got}, {verdict}", target.what)
 }
 
 /// A column: its heading and what stands in a row.

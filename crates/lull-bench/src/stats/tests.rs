@@ -57,11 +57,12 @@ fn the_bootstrap_holds_the_median_and_narrows_with_more_values() {
 }
 
 #[test]
-fn a_ratio_of_series_is_told_apart_from_one_when_they_do_not_overlap() {
-    let (slow, fast) = ([2.0, 2.1, 1.9, 2.05], [1.0, 1.1, 0.9, 1.05]);
-    let interval = bootstrap_ratio(&slow, &fast).unwrap();
-    assert!(interval.low > 1.5 && interval.high < 2.5, "{interval:?}");
-    let same = bootstrap_ratio(&slow, &slow).unwrap();
-    assert!(same.low <= 1.0 && same.high >= 1.0, "{same:?}");
-    assert_eq!(bootstrap_ratio(&slow, &[0.0]), None, "nothing to compare with");
+fn a_chance_is_the_share_of_resamples() {
+    assert_eq!(bootstrap_chance(4, |_| Some(true)), Some(1.0));
+    assert_eq!(bootstrap_chance(4, |drawn| Some(drawn.iter().all(|index| *index > 3))), Some(0.0));
+    // One of two things, drawn twice: it is among them three times in four.
+    let chance = bootstrap_chance(2, |drawn| Some(drawn.contains(&1))).unwrap();
+    assert!((chance - 0.75).abs() < 0.05, "{chance}");
+    assert_eq!(bootstrap_chance(0, |_| Some(true)), None);
+    assert_eq!(bootstrap_chance(3, |_| None), None);
 }

@@ -1,0 +1,182 @@
+//! Verdicts on applications, for machines (`apps.json`) and for documents (`report.md`).
+//!
+//! `report.md` is short enough for a page of results: a line per pair against the aims, a table per pair, the observations of the `smart`
+//! paper, the machine, and what is missing. Everything else is in the [page](super::html).
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::html::{self, who_dominates};
+use super::table::target_line;
+use crate::Error;
+use crate::error::Context;
+use crate::record::Record;
+use crate::stats::Interval;
+use crate::study::Study;
+use crate::study::observations::{self, Observation};
+use crate::study::pairs::{FEW, Pair};
+
+/// For machines.
+pub const FILE_NAME: &str = "apps.json";
+
+/// What the records say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdicts {
+    /// Every pair of application and job.
+    pub pairs: Vec<Pair>,
+    /// The observations of the `smart` paper.
+    pub observations: Vec<Observation>,
+}
+
+impl Verdicts {
+    /// None if the records are of other experiments.
+    pub fn of(study: &Study, records: &[Record]) -> Option<Self> {
+        let pairs = Pair::all(study, records);
+        let observations = observations::of(&pairs, records).to_vec();
+        (!pairs.is_empty()).then_some(Self { pairs, observations })
+    }
+
+    /// Rounds of the pair that has the fewest.
+    pub(super) fn fewest(&self) -> usize {
+        self.pairs.iter().map(|pair| pair.rounds).min().unwrap_or(0)
+    }
+}
+
+/// What a contender is, for who reads its command.
+pub(super) fn description(contender: &str) -> &'static str {
+    match contender {
+        "alone" => "the foreground with no background: what its figures are compared with",
+        "solo" => "the background with no foreground: what its work is compared with",
+        "none" => "no control: the paper's baseline",
+        "nice" => "the lowest CPU priority",
+        "nice+ionice" => "the lowest CPU priority and the idle I/O class: the paper's allnice",
+        "bfq" => "the same, with the disk on BFQ, which heeds the I/O class",
+        "idle" => "SCHED_IDLE and the idle I/O class",
+        "cgroup" => {
+            "control groups with cpu.idle, else the least weight, and the least I/O weight where there is one"
+        }
+        "cgroup-bfq" => "the same, with the disk on BFQ, which heeds the I/O weight",
+        "suspend" => "frozen every other second, whatever the foreground does",
+        "headroom" => {
+            "a CPU quota that follows the load every 5 s and leaves a fifth free, in the manner of Meta's sideloader"
+        }
+        "smart" => "held in the foreground's busy periods (Yan et al., 2012)",
+        "manners" => "held when its own progress falls (Douceur & Bolosky, 1999)",
+        "lull" => "lull run at its defaults, or with the flags shown",
+        _ => "",
+    }
+}
+
+/// Writes `apps.json`, `report.md` and the page into `directory`.
+///
+/// # Errors
+/// When one of them cannot be written.
+pub fn write(
+    directory: &Path,
+    study: &Study,
+    records: &[Record],
+    hosts: &str,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let Some(verdicts) = Verdicts::of(study, records) else { return Ok(()) };
+    let json =
+        serde_json::to_string_pretty(&verdicts).map_err(std::io::Error::from).to("encode the verdicts")?;
+    for (name, content) in [(FILE_NAME, json), ("report.md", markdown(study, &verdicts, hosts))] {
+        let path = directory.join(name);
+        std::fs::write(&path, content).at("write", &path)?;
+    }
+    for pair in &verdicts.pairs {
+        writeln!(out, "{}: {}", pair.case, pair.lull).to("write to standard output")?;
+    }
+    html::write(directory, study, &verdicts, records, out)
+}
+
+fn ranged(interval: Option<Interval>) -> String {
+    interval.map_or_else(|| "–".to_owned(), |i| format!("{:.2} [{:.2}–{:.2}]", i.value, i.low, i.high))
+}
+
+fn words(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
+    let mut text = format!("# Real applications beside background jobs\n\n{hosts}\n");
+    let fewest = verdicts.fewest();
+    if fewest < FEW {
+        let _ = writeln!(text, "Only {fewest} rounds in some pairs: their intervals say too little.\n");
+    }
+    text.push_str(
+        "Aims for lull at its defaults: p99 at most 1.10 × alone, throughput at least 98% of alone, background work at least that of the best contender \
+         that protects as well, dominated by none. Medians of ratios within rounds.\n\n\
+         | pair | p99 | throughput | background | best that protects as well | dominated by | aims met |\n|---|---|---|---|---|---|---|\n",
+    );
+    for pair in &verdicts.pairs {
+        let lull = pair.standing("lull");
+        let best =
+            pair.targets.get(2).map_or_else(|| "–".to_owned(), |target| format!("{:.3}", target.wanted));
+        let by = lull.map(who_dominates).filter(|by| !by.is_empty()).unwrap_or_else(|| "–".to_owned());
+        let met = pair.targets.iter().filter(|target| target.met).count();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {best} | {by} | {met} of {} |",
+            pair.case,
+            ranged(lull.and_then(|lull| lull.p99)),
+            ranged(lull.and_then(|lull| lull.throughput)),
+            ranged(lull.and_then(|lull| lull.background)),
+            pair.targets.len()
+        );
+    }
+    text.push_str("\nA question mark after a name: by medians, but it may be chance.\n\n## Observations 1-5 of the smart paper\n\n| the paper | here | today |\n|---|---|---|\n");
+    for one in &verdicts.observations {
+        let _ = writeln!(
+            text,
+            "| {}. {} | {} | {} |",
+            one.number,
+            words(&one.paper),
+            words(&one.numbers),
+            one.outcome.words()
+        );
+    }
+    for one in &verdicts.observations {
+        let _ = write!(text, "\n{}. holds if {}.", one.number, one.criterion);
+    }
+    text.push('\n');
+    for pair in &verdicts.pairs {
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}\n\n| contender | throughput | mean | p99 | background | held | dominated by |\n|---|---|---|---|---|---|---|\n",
+            pair.case, pair.lull
+        );
+        for one in &pair.contenders {
+            let held = one.held.map_or_else(|| "–".to_owned(), |held| format!("{:.0}%", held * 100.0));
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {held} | {} |",
+                one.contender,
+                ranged(one.throughput),
+                ranged(one.mean),
+                ranged(one.p99),
+                ranged(one.background),
+                who_dominates(one)
+            );
+        }
+        text.push('\n');
+        for target in &pair.targets {
+            let _ = writeln!(text, "- {}", target_line(target));
+        }
+    }
+    if !study.unmet.is_empty() {
+        text.push_str("\n## Not measured\n\n");
+        for unmet in &study.unmet {
+            let who = unmet.contender.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+            let _ = writeln!(text, "- {}{who}: {}", unmet.case, words(&unmet.detail));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+pub(super) mod tests;

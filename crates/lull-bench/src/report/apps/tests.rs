@@ -1,0 +1,105 @@
+use super::*;
+use crate::load::{Latency, LoadReport};
+use crate::record::{Background, Host, Moment, Run, Unmet, Writer};
+
+fn run(case: &str, contender: &str, round: u32, p99_ms: u64, bytes: u64) -> Record {
+    let ns = p99_ms * 1_000_000;
+    Record::Run(Run {
+        case: case.into(),
+        contender: contender.into(),
+        round,
+        command: (contender != "alone").then(|| format!("{contender} -- sh -c 'a < b && c'")),
+        control: if contender == "none" { Vec::new() } else { vec!["echo 1 > /group/cpu.idle".into()] },
+        foreground_command: Some("load app-client".into()),
+        foreground: (contender != "solo").then(|| LoadReport {
+            requests: 100,
+            seconds: 3.0,
+            latency: Some(Latency { mean_ns: ns / 2, p50_ns: ns / 2, p99_ns: ns, ..Latency::default() }),
+            distribution: vec![(ns / 4, 50), (ns, 100)],
+            ..LoadReport::default()
+        }),
+        background: (contender != "alone").then(|| Background {
+            bytes,
+            window_s: 1.0,
+            ..Background::default()
+        }),
+        over_time: (1..4_u32)
+            .map(|n| Moment { at_s: f64::from(n), background_cpus: 0.5, other_cpus: 0.5, held: n == 2 })
+            .collect(),
+        counted: true,
+        ..Run::default()
+    })
+}
+
+/// Redis beside two and eight times tar, three rounds, all alike.
+pub(in crate::report) fn records() -> Vec<Record> {
+    let mut records = vec![
+        Record::Host(Host { kernel: "6.0".into(), ..Host::default() }),
+        Record::Unmet(Unmet {
+            case: "all".into(),
+            contender: Some("bfq".into()),
+            detail: "no <bfq> here".into(),
+        }),
+    ];
+    for (case, smart) in [("redis-tar-2", 12), ("redis-tar-8", 20)] {
+        for round in 1..=3 {
+            for (contender, p99, bytes) in [
+                ("alone", 10, 0),
+                ("solo", 0, 1_000),
+                ("none", 40, 900),
+                ("nice", 30, 300),
+                ("nice+ionice", 30, 400),
+                ("suspend", 20, 500),
+                ("smart", smart, 350),
+                ("lull", 11, 600),
+            ] {
+                records.push(run(case, contender, round, p99, bytes));
+            }
+        }
+    }
+    records
+}
+
+#[test]
+fn the_markdown_judges_every_pair_by_the_aims() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path()).unwrap();
+    records().iter().for_each(|record| writer.append(record).unwrap());
+    crate::report::write(dir.path(), &mut Vec::new()).unwrap();
+    let text = std::fs::read_to_string(dir.path().join("report.md")).unwrap();
+    for wanted in [
+        "| redis-tar-2 | 1.10 [1.10–1.10] | 1.00 [1.00–1.00] | 0.60 [0.60–0.60] | 0.000 | – | 4 of 4 |",
+        "Only 3 rounds in some pairs",
+        "lull is not dominated (p99 1.10 × alone, background 0.600 × solo).",
+        "| smart | 1.00 [1.00–1.00] |",
+        "- all, bfq: no <bfq> here",
+        "5. smart learns the behaviour",
+    ] {
+        assert!(text.contains(wanted), "{wanted} in {text}");
+    }
+    let json = std::fs::read_to_string(dir.path().join(FILE_NAME)).unwrap();
+    let verdicts: Verdicts = serde_json::from_str(&json).unwrap();
+    let beaten = &verdicts.pairs[1].standing("smart").unwrap().dominated_by;
+    assert!(beaten.iter().any(|one| one.by == "lull" && !one.certain), "{beaten:?}");
+}
+
+#[test]
+fn records_of_other_experiments_get_none_of_this() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path()).unwrap();
+    writer.append(&Record::Host(Host::default())).unwrap();
+    writer.append(&run("parallel", "alone", 1, 1, 0)).unwrap();
+    crate::report::write(dir.path(), &mut Vec::new()).unwrap();
+    assert!(!dir.path().join(html::FILE_NAME).exists() && !dir.path().join(FILE_NAME).exists());
+}
+
+#[test]
+fn every_contender_of_the_comparison_is_described() {
+    let names = ["alone", "solo"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(crate::experiment::apps::args::DEFAULT_CONTENDERS.iter().map(|name| (*name).to_owned()));
+    for name in names {
+        assert!(!description(&name).is_empty(), "{name}");
+    }
+}

@@ -1,0 +1,271 @@
+//! Pairs of a foreground application and a background job: what each contender costs, gets done, and who is beaten.
+//!
+//! Every figure is the median of ratios within rounds, with the 95% interval of that median by bootstrap. The *frontier* of a pair
+//! are the contenders that nobody dominates: nobody has a p99 as low and does as much background work, one of them clearly better
+//! (the rule of [`study`](super)). A rule on medians says nothing about chance, so each such verdict carries the share of
+//! resamples of the rounds in which it holds; rounds are drawn whole, because a round's runs share its minute.
+//!
+//! Edge cases: with fewer than [`FEW`] rounds nothing is called certain. Rounds without a reference give no ratio.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::targets::Target;
+use super::targets::apps::is_apps;
+use super::{CaseStudy, Study};
+use crate::load::Latency;
+use crate::record::{Moment, Record, Run};
+use crate::stats::{Interval, Summary, bootstrap, bootstrap_chance, ratio};
+
+/// Rounds below which an interval says too little.
+pub const FEW: usize = 5;
+/// Share of resamples from which a verdict is certain.
+const CERTAIN: f64 = 0.95;
+
+/// One pair with one number of instances.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// The case's name: `FOREGROUND-BACKGROUND-INSTANCES`.
+    pub case: String,
+    /// The application.
+    pub foreground: String,
+    /// The job.
+    pub background: String,
+    /// How many of the job ran at once.
+    pub instances: u32,
+    /// Rounds that have an undisturbed foreground.
+    pub rounds: usize,
+    /// The contenders, references first.
+    pub contenders: Vec<Standing>,
+    /// Those that nobody dominates.
+    pub frontier: Vec<String>,
+    /// What became of `lull`, in words.
+    pub lull: String,
+    /// The aims.
+    pub targets: Vec<Target>,
+}
+
+/// One contender in one pair.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Its name.
+    pub contender: String,
+    /// Counted runs.
+    pub runs: usize,
+    /// Foreground requests per second over those of `alone`.
+    pub throughput: Option<Interval>,
+    /// Mean response time over that of `alone`.
+    pub mean: Option<Interval>,
+    /// 99th percentile over that of `alone`.
+    pub p99: Option<Interval>,
+    /// The percentile itself, in nanoseconds.
+    pub p99_ns: Option<f64>,
+    /// Background work over that of `solo`.
+    pub background: Option<Interval>,
+    /// CPUs that the background and its control used.
+    pub background_cpus: Option<f64>,
+    /// Share of the looks at which the background stood still.
+    pub held: Option<f64>,
+    /// Who dominates it.
+    pub dominated_by: Vec<Dominance>,
+}
+
+/// Another contender that is better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dominance {
+    /// Its name.
+    pub by: String,
+    /// Rounds that have both.
+    pub rounds: usize,
+    /// Share of the resamples in which it costs no more and does no less.
+    pub chance: f64,
+    /// Whether that is beyond chance.
+    pub certain: bool,
+}
+
+/// A round: the runs by contender.
+type Round<'a> = BTreeMap<&'a str, &'a Run>;
+type Figure = fn(&Run) -> Option<f64>;
+
+/// Counted runs of a case, with the number of their measurement.
+pub fn runs_of<'a>(records: &'a [Record], case: &str) -> Vec<(usize, &'a Run)> {
+    let mut measurement = 0;
+    let mut runs = Vec::new();
+    for record in records {
+        match record {
+            Record::Host(_) => measurement += 1,
+            Record::Run(run) if run.case == case && run.counted => runs.push((measurement, run)),
+            _ => {}
+        }
+    }
+    runs
+}
+
+/// The moments of a run that lie in its counted time: the end of it.
+pub fn counted(run: &Run) -> &[Moment] {
+    let seconds = run
+        .foreground
+        .as_ref()
+        .map(|report| report.seconds)
+        .or_else(|| run.background.as_ref().map(|background| background.window_s));
+    let end = run.over_time.last().map_or(0.0, |moment| moment.at_s);
+    let from = run.over_time.partition_point(|moment| moment.at_s <= end - seconds.unwrap_or(end));
+    run.over_time.get(from..).unwrap_or_default()
+}
+
+/// Median of a figure over runs.
+fn middle(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    Summary::of(values).map(|summary| summary.median)
+}
+
+/// Mean of a figure over moments.
+fn mean(moments: &[Moment], of: impl Fn(&Moment) -> f64) -> Option<f64> {
+    ratio(moments.iter().map(of).sum(), moments.len() as f64)
+}
+
+const THROUGHPUT: Figure = |run| {
+    let report = run.foreground.as_ref()?;
+    ratio(report.requests as f64, report.seconds)
+};
+// Where no request ended there is no latency, and above all no low one.
+const MEAN: Figure = |run| Some(latency(run)?.mean_ns as f64);
+const P99: Figure = |run| Some(latency(run)?.p99_ns as f64);
+const WORK: Figure = |run| Some(run.background.as_ref()?.rate());
+
+fn latency(run: &Run) -> Option<Latency> {
+    let report = run.foreground.as_ref()?;
+    report.latency.filter(|_| report.requests > 0)
+}
+
+/// A figure of a contender over that of the reference in the same round.
+fn within(round: &Round<'_>, name: &str, reference: &str, figure: Figure) -> Option<f64> {
+    ratio(figure(round.get(name)?)?, figure(round.get(reference)?)?)
+}
+
+impl Pair {
+    /// The pairs of a study of applications, in its order; `records` are those that it was made of.
+    pub fn all(study: &Study, records: &[Record]) -> Vec<Self> {
+        let cases = study.cases.iter().filter(|case| is_apps(&case.case));
+        cases.map(|case| Self::of(case, &runs_of(records, &case.case))).collect()
+    }
+
+    fn of(case: &CaseStudy, runs: &[(usize, &Run)]) -> Self {
+        let mut rounds: BTreeMap<(usize, u32), Round<'_>> = BTreeMap::new();
+        for (measurement, run) in runs {
+            rounds.entry((*measurement, run.round)).or_default().insert(&run.contender, run);
+        }
+        let rounds: Vec<Round<'_>> = rounds.into_values().collect();
+        let contenders: Vec<Standing> = case
+            .rows
+            .iter()
+            .map(|row| {
+                let dominated_by = row.dominated_by.iter();
+                Standing {
+                    dominated_by: dominated_by.map(|by| dominance(&rounds, by, &row.contender)).collect(),
+                    ..standing(&row.contender, runs, &rounds)
+                }
+            })
+            .collect();
+        let is_on_it =
+            |one: &&Standing| one.p99.is_some() && one.background.is_some() && one.dominated_by.is_empty();
+        let mut names = case.case.rsplitn(2, '-');
+        let instances = names.next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let (foreground, background) =
+            names.next().and_then(|pair| pair.split_once('-')).unwrap_or((case.case.as_str(), ""));
+        Self {
+            case: case.case.clone(),
+            foreground: foreground.to_owned(),
+            background: background.to_owned(),
+            instances,
+            rounds: rounds.iter().filter(|round| round.contains_key("alone")).count(),
+            frontier: contenders.iter().filter(is_on_it).map(|one| one.contender.clone()).collect(),
+            lull: verdict(&contenders),
+            targets: case.targets.clone(),
+            contenders,
+        }
+    }
+
+    /// A contender of the pair.
+    pub fn standing(&self, name: &str) -> Option<&Standing> {
+        self.contenders.iter().find(|one| one.contender == name)
+    }
+}
+
+fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standing {
+    let own: Vec<&Run> = runs.iter().map(|(_, run)| *run).filter(|run| run.contender == name).collect();
+    let over = |reference: &str, figure: Figure| {
+        let ratios: Vec<f64> =
+            rounds.iter().filter_map(|round| within(round, name, reference, figure)).collect();
+        bootstrap(&ratios)
+    };
+    let looked = |of: fn(&Moment) -> f64| middle(own.iter().filter_map(|run| mean(counted(run), of)));
+    Standing {
+        contender: name.to_owned(),
+        runs: own.len(),
+        throughput: over("alone", THROUGHPUT),
+        mean: over("alone", MEAN),
+        p99: over("alone", P99),
+        p99_ns: middle(own.iter().filter_map(|run| P99(run))),
+        background: over("solo", WORK),
+        background_cpus: looked(|moment| moment.background_cpus),
+        held: looked(|moment| f64::from(u8::from(moment.held))),
+        dominated_by: Vec::new(),
+    }
+}
+
+/// How sure it is that `by` dominates `name`.
+fn dominance(rounds: &[Round<'_>], by: &str, name: &str) -> Dominance {
+    let figures = |round: &Round<'_>, who: &str| {
+        Some((within(round, who, "alone", P99)?, within(round, who, "solo", WORK)?))
+    };
+    let (theirs, ours): (Vec<_>, Vec<_>) =
+        rounds.iter().filter_map(|round| Some((figures(round, by)?, figures(round, name)?))).unzip();
+    let chance = bootstrap_chance(ours.len(), |drawn| {
+        let of = |side: &[(f64, f64)]| {
+            let drawn: Vec<(f64, f64)> = drawn.iter().filter_map(|index| side.get(*index).copied()).collect();
+            Some((middle(drawn.iter().map(|one| one.0))?, middle(drawn.iter().map(|one| one.1))?))
+        };
+        let ((their_p99, their_work), (p99, work)) = (of(&theirs)?, of(&ours)?);
+        Some(their_p99 <= p99 && their_work >= work)
+    });
+    let chance = chance.unwrap_or(0.0);
+    Dominance {
+        by: by.to_owned(),
+        rounds: ours.len(),
+        chance,
+        certain: chance >= CERTAIN && ours.len() >= FEW,
+    }
+}
+
+/// What became of `lull`, in words.
+fn verdict(contenders: &[Standing]) -> String {
+    let figures = |one: &Standing| Some((one.p99?.value, one.background?.value));
+    let find = |name: &str| contenders.iter().find(|one| one.contender == name);
+    let Some(lull) = find("lull") else { return "lull was not measured.".to_owned() };
+    let Some((p99, work)) = figures(lull) else {
+        return "Whether lull is dominated cannot be said: a reference is missing.".to_owned();
+    };
+    if lull.dominated_by.is_empty() {
+        return format!("lull is not dominated (p99 {p99:.2} × alone, background {work:.3} × solo).");
+    }
+    let who: Vec<String> = lull
+        .dominated_by
+        .iter()
+        .filter_map(|one| {
+            let (theirs, done) = figures(find(&one.by)?)?;
+            let sure = if one.certain {
+                "beyond chance".to_owned()
+            } else if one.rounds < FEW {
+                format!("{} rounds, so it may be chance", one.rounds)
+            } else {
+                format!("in {:.0}% of the resamples, so it may be chance", one.chance * 100.0)
+            };
+            Some(format!("{} (p99 {theirs:.2}, background {done:.3}; {sure})", one.by))
+        })
+        .collect();
+    format!("lull (p99 {p99:.2} × alone, background {work:.3} × solo) is dominated by {}.", who.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -143,6 +143,14 @@ impl Bench<'_> {
                 Some(detail) => self.ledger.unmet("all", Some(&contender), detail)?,
             }
         }
+        let hours = args.cases() as f64 * args.round_s(self.contenders.len()) * f64::from(args.common.rounds)
+            / 3600.0;
+        eprintln!(
+            "{} cases, {} contenders, {} rounds: about {hours:.1} hours in all; interrupted, the same command goes on",
+            args.cases(),
+            self.contenders.len(),
+            args.common.rounds
+        );
         args.foreground.iter().try_for_each(|app| self.app(*app, &places))
     }
 
@@ -161,6 +169,15 @@ impl Bench<'_> {
         };
         for work in &self.args.background {
             for instances in &self.args.instances {
+                if server.check().is_err() {
+                    // What one case did to it must not take the others away.
+                    eprintln!("starting {} again", name(&app));
+                    server = match Server::start(app, self.args, &place) {
+                        Ok(server) => server,
+                        Err(Error::Interrupted) => return Err(Error::Interrupted),
+                        Err(error) => return self.ledger.unmet(&name(&app), None, error.to_string()),
+                    };
+                }
                 self.case(&mut server, app, *work, *instances, places)?;
             }
         }
@@ -182,10 +199,13 @@ impl Bench<'_> {
             let detail = format!("not installed; install with: {}", packages::line(&lacks));
             return self.ledger.unmet(&case, None, detail);
         }
+        if let Some(detail) = case::lacks_room(work, instances, self.args.tree_size, &places.scratch) {
+            return self.ledger.unmet(&case, None, detail);
+        }
         let (args, program, disk) = (self.args, self.program, self.disk.clone());
         let window = Window { warmup: seconds(args.warmup), length: seconds(args.common.seconds) };
         let count = self.contenders.len();
-        let run_s = (args.warmup + args.common.seconds + 1.0) * count as f64 * f64::from(args.common.rounds);
+        let run_s = args.round_s(count) * f64::from(args.common.rounds);
         eprintln!("{case}: {count} contenders, {} rounds, about {run_s:.0} s", args.common.rounds);
         let plan =
             Plan { contenders: self.contenders.clone(), seed: args.common.seed, rounds: args.common.rounds };

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use lull_bench::contender::Contender;
-use lull_bench::contender::group::{self, CpuGroup, Use};
+use lull_bench::contender::group::{CpuGroup, Use};
 use lull_bench::experiment::ledger::shuffled;
 use lull_bench::process::{Options, Proc, lines};
 use lull_bench::record::{self, Record};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 
 use super::{Outcome, ensure, eventually, gone, program, total};
 
@@ -178,10 +177,11 @@ pub(super) fn an_interrupted_cpu_measurement() -> Outcome {
             Proc::spawn(&cpu_argv(&dir.path().join("out"), &words)?, Options::default())?;
         let pid = harness.pid().as_raw();
         let children = || fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        // Job, foreground, and who puts the group back.
         eventually("a run in a group has begun", || {
             groups_of(pid).iter().any(|group| {
                 fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|procs| !procs.trim().is_empty())
-            }) && children().split_whitespace().count() == 2
+            }) && children().split_whitespace().count() == 3
         })?;
         let processes: Vec<i32> =
             children().split_whitespace().filter_map(|text| text.parse().ok()).collect();
@@ -195,13 +195,10 @@ pub(super) fn an_interrupted_cpu_measurement() -> Outcome {
                 eventually("every started process has ended", || gone(process))?;
             }
         } else {
-            // The hogs were on a leash; the group waits for the next start.
-            eventually("the hogs have ended", || {
-                group::sweep();
-                groups_of(pid).is_empty()
-            })?;
-            for process in processes.into_iter().filter(|process| !gone(*process)) {
-                kill(Pid::from_raw(process), Signal::SIGTERM)?;
+            // The hogs were on a leash, and so is who removes their group.
+            eventually("the hogs and their group are gone", || groups_of(pid).is_empty())?;
+            for process in processes {
+                eventually("every started process has ended", || gone(process))?;
             }
             fs::remove_file(&progress)?;
         }

@@ -62,8 +62,20 @@ pub fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
+/// What a run takes beyond its warm-up and its counted time: settling, starting, stopping.
+const PAUSE_S: f64 = 1.0;
+
+/// How long it takes, for who leaves it alone meanwhile.
+pub const HELP: &str = "\
+Time: a run takes --warmup and --seconds and one second more; cases × contenders × rounds of them. Everything at its defaults (56 cases,
+14 contenders, 5 rounds, 31 s a run) takes about 34 hours; a night, about 6 hours:
+  lull bench apps --instances 2 --seconds 10 --contenders none,nice+ionice,idle,smart,lull
+No question is asked and one failure ends nothing. After Ctrl-C, a kill or a reboot the same command goes on where it was; the report of
+what there is is written at every end, and by lull bench report DIR at any time.";
+
 /// Arguments of `lull bench apps`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = HELP)]
 #[command(mut_arg("out", |arg| arg.default_value("lull-bench-apps")))]
 #[command(mut_arg("seconds", |arg| arg.default_value("20")))]
 pub struct AppsArgs {
@@ -120,6 +132,16 @@ impl AppsArgs {
     /// All contenders to run, the references first, each once.
     pub fn contenders(&self) -> Vec<Contender> {
         self.common.contenders(self.contenders.iter().cloned(), [])
+    }
+
+    /// Applications times jobs times numbers of instances.
+    pub fn cases(&self) -> usize {
+        self.foreground.len() * self.background.len() * self.instances.len()
+    }
+
+    /// How long a round of a case with so many contenders takes, in seconds.
+    pub fn round_s(&self, contenders: usize) -> f64 {
+        (self.warmup + self.common.seconds + PAUSE_S) * contenders as f64
     }
 
     /// What makes two measurements comparable, and is not in the records of each run.

@@ -25,6 +25,8 @@ use crate::{Error, corpus};
 const UNITS: (u32, u32) = (160, 6);
 /// What bzip2 compresses.
 const FILE: Bytes = Bytes(8 * Bytes::MIB);
+/// What a flood writes again and again, in one file each.
+const FLOOD: Bytes = Bytes(64 * Bytes::MIB);
 /// Memory of each hog.
 const HOG: Bytes = Bytes(256 * Bytes::MIB);
 
@@ -79,6 +81,21 @@ impl Prepared {
     }
 }
 
+/// Why the disk is too small for what the job writes there; none if it is not.
+pub fn lacks_room(work: Work, instances: u32, tree_size: Bytes, scratch: &Path) -> Option<String> {
+    let each = match work {
+        Work::Rsync => tree_size.0,
+        Work::Flood => FLOOD.0,
+        _ => return None,
+    };
+    // A tenth more, as a file system gets slow when it is nearly full.
+    let needed = Bytes(each.saturating_mul(u64::from(instances)).saturating_mul(11) / 10);
+    let place = scratch.parent().unwrap_or(scratch);
+    let room = nix::sys::statvfs::statvfs(place).ok()?;
+    let free = Bytes(room.blocks_available().saturating_mul(room.fragment_size()));
+    (free.0 < needed.0).then(|| format!("{} has {free} free; {needed} are needed", place.display()))
+}
+
 /// The instances of a job.
 pub fn prepare(work: Work, instances: u32, places: &Places, program: &Program) -> Result<Prepared, Error> {
     if work == Work::Memory {
@@ -119,7 +136,8 @@ fn body(work: Work, places: &Places, program: &Program) -> String {
         ),
         Work::Bzip2 => format!("bzip2 -c {file}"),
         Work::Flood => format!(
-            "dd if=/dev/zero of={scratch}/$i.dat bs=1M count=64 conv=notrunc 2> /dev/null && echo 64 MiB"
+            "dd if=/dev/zero of={scratch}/$i.dat bs=1M count={} conv=notrunc 2> /dev/null && echo 64 MiB",
+            FLOOD.0 / Bytes::MIB
         ),
         Work::Memory => String::new(),
     }

@@ -38,6 +38,19 @@ fn the_policies_are_runs_of_lull_under_their_own_names() {
 }
 
 #[test]
+fn the_help_says_how_long_it_takes() {
+    let hours = |args: &AppsArgs| {
+        args.cases() as f64 * args.round_s(args.contenders().len()) * f64::from(args.common.rounds) / 3600.0
+    };
+    let all = args(&[]);
+    assert_eq!((all.cases(), all.contenders().len(), all.common.rounds), (56, 14, 5));
+    assert!(args::HELP.contains(&format!("about {:.0} hours;", hours(&all))), "{}", hours(&all));
+    let line = args::HELP.lines().find(|line| line.contains("lull bench apps --")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().skip(3).collect();
+    assert!(args::HELP.contains(&format!("about {:.0} hours:", hours(&args(&words)))));
+}
+
+#[test]
 fn a_directory_keeps_its_terms() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");

@@ -37,3 +37,13 @@ fn the_jobs_do_their_work_and_say_so() {
         assert!(output.status.success() && !output.stdout.is_empty(), "{work:?}: {body}: {errors}");
     }
 }
+
+#[test]
+fn a_copy_that_does_not_fit_is_said_before_it_is_tried() {
+    let dir = tempfile::tempdir().unwrap();
+    let scratch = dir.path().join("scratch");
+    assert_eq!(lacks_room(Work::Rsync, 1, Bytes(1), &scratch), None);
+    assert_eq!(lacks_room(Work::Tar, 8, Bytes(u64::MAX), &scratch), None, "it writes nothing");
+    let detail = lacks_room(Work::Rsync, 8, Bytes(u64::MAX / 100), &scratch).unwrap();
+    assert!(detail.contains("are needed"), "{detail}");
+}

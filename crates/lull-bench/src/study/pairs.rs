@@ -257,7 +257,7 @@ fn verdict(contenders: &[Standing]) -> String {
             let sure = if one.certain {
                 "beyond chance".to_owned()
             } else if one.rounds < FEW {
-                format!("{} rounds, so it may be chance", one.rounds)
+                format!("rounds: {}, so it may be chance", one.rounds)
             } else {
                 format!("in {:.0}% of the resamples, so it may be chance", one.chance * 100.0)
             };

@@ -71,7 +71,7 @@ fn what_few_or_scattered_rounds_say_may_be_chance() {
     let few = pair(&[600, 610, 620]);
     let dominance = &few.standing("lull").unwrap().dominated_by[0];
     assert!(dominance.chance == 1.0 && !dominance.certain, "{dominance:?}");
-    assert!(few.lull.contains("3 rounds, so it may be chance"), "{}", few.lull);
+    assert!(few.lull.contains("rounds: 3, so it may be chance"), "{}", few.lull);
     let scattered = pair(&[100, 900, 600, 110, 910, 620, 120]);
     let dominance = &scattered.standing("lull").unwrap().dominated_by[0];
     assert!((0.3..0.95).contains(&dominance.chance) && !dominance.certain, "{dominance:?}");

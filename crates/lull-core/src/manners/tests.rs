@@ -125,7 +125,7 @@ fn suspensions_have_a_longest() {
 #[test]
 fn a_job_that_alternates_between_computing_and_reading_is_judged_by_both() {
     let mut run = Run::new();
-    let work = |n: u64| if n / 10 % 2 == 0 { (100, 0) } else { (20, 40_000) };
+    let work = |n: u64| if (n / 10).is_multiple_of(2) { (100, 0) } else { (20, 40_000) };
     run.calibrate(work);
     for n in 20..400 {
         let (cpu, kilobytes) = work(n);

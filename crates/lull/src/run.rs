@@ -29,7 +29,7 @@ mod guardian;
 mod helper;
 mod memory;
 mod messages;
-mod net;
+pub(crate) mod net;
 pub(crate) mod policy;
 mod protect;
 mod reader;

@@ -1,0 +1,102 @@
+//! Options about the network: what else is background than the job's own traffic.
+//!
+//! The command line and the section `[run]` of the configuration file hold the same names; what the command line gives of
+//! one kind replaces what the file says of it.
+
+use std::net::IpAddr;
+
+use anyhow::bail;
+use lull_bpf::net::tags::MAX_TAGS;
+use lull_bpf::{PacketMark, PortRange, Tags};
+
+use crate::run::protect;
+
+/// `--net-answer` without a value: sockets of all programs.
+const EVERYBODY: &str = "all";
+
+/// As given; empty: not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub(crate) struct NetOptions {
+    /// Packets from or to these ports are background too, whichever program sends them.
+    ///
+    /// They are marked Lower Effort when they leave; new TCP connections of this host yield as the job's do, datagrams wait. Needs
+    /// `net` among --resources, as the next three. For example 6881-6889,873.
+    #[arg(long, value_name = "FIRST-LAST", value_delimiter = ',')]
+    pub(crate) net_ports: Vec<PortRange>,
+
+    /// Packets from this local address are background too, whichever program sends them.
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    pub(crate) net_address: Vec<IpAddr>,
+
+    /// Packets that carry this mark (netfilter's, SO_MARK) are background too; with a mask, these bits of it.
+    #[arg(long, value_name = "MARK[/MASK]", value_delimiter = ',')]
+    pub(crate) net_mark: Vec<PacketMark>,
+
+    /// A socket to which a packet marked Lower Effort came answers as background, until another packet comes.
+    ///
+    /// Of all programs of this host, or of those in a systemd unit or a v2 control group. For the other end of a job: run it
+    /// where the server is.
+    #[arg(
+        long,
+        value_name = "UNIT|CGROUP",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = EVERYBODY
+    )]
+    pub(crate) net_answer: Option<String>,
+}
+
+impl NetOptions {
+    /// What is not given here is taken from `other`.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            net_ports: either(self.net_ports, other.net_ports),
+            net_address: either(self.net_address, other.net_address),
+            net_mark: either(self.net_mark, other.net_mark),
+            net_answer: self.net_answer.or(other.net_answer),
+        }
+    }
+
+    /// Whether any is given.
+    pub(crate) fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Looks up what they name.
+    ///
+    /// # Errors
+    /// More of one kind than the kernel side has room for, or a control group that is not there.
+    pub(crate) fn find(self) -> anyhow::Result<Tags> {
+        let counts = [
+            ("--net-ports", self.net_ports.len()),
+            ("--net-address", self.net_address.len()),
+            ("--net-mark", self.net_mark.len()),
+        ];
+        if let Some((option, count)) = counts.into_iter().find(|(_, count)| *count > MAX_TAGS) {
+            bail!("{option}: {count} are too many, {MAX_TAGS} can be named; join neighbouring ranges");
+        }
+        let mut tags = Tags {
+            ports: self.net_ports,
+            addresses: self.net_address,
+            marks: self.net_mark,
+            ..Tags::default()
+        };
+        tags.answers = match self.net_answer.as_deref() {
+            None => None,
+            Some(EVERYBODY) => Some(protect::v2_root("--net-answer")?),
+            Some(name) => Some(protect::group("--net-answer", name)?),
+        };
+        if !tags.is_empty() {
+            let option = if tags.answers.is_some() { "--net-answer" } else { "--net-ports" };
+            tags.root_group = Some(protect::v2_root(option)?);
+        }
+        Ok(tags)
+    }
+}
+
+fn either<T>(first: Vec<T>, second: Vec<T>) -> Vec<T> {
+    if first.is_empty() { second } else { first }
+}
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,7 @@ impl Given {
             ("--net-address", !self.net.net_address.is_empty()),
             ("--net-mark", !self.net.net_mark.is_empty()),
             ("--net-answer", self.net.net_answer.is_some()),
+            ("--qdisc", !self.net.qdisc.is_empty()),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }

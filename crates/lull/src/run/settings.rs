@@ -9,6 +9,7 @@ use lull_core::{
     ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, RoomSetting, Share, StartRule,
     Variant,
 };
+use lull_linux::gate::qdisc::QdiscPlan;
 use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
@@ -85,6 +86,8 @@ pub(crate) struct RunSettings {
     pub(crate) watches_net: bool,
     /// What else is background there.
     pub(crate) tags: lull_bpf::Tags,
+    /// Interfaces that get two classes while the job runs.
+    pub(crate) qdiscs: Vec<QdiscPlan>,
     pub(crate) slo: Option<SloChoice>,
     /// `None`: what the job reads stays in the page cache.
     pub(crate) memory: Option<MemoryAim>,
@@ -135,6 +138,7 @@ struct RunSection {
     net_address: Vec<String>,
     net_mark: Vec<String>,
     net_answer: Option<String>,
+    qdisc: Vec<String>,
 }
 
 /// The options of `lull run` as given, each still optional.
@@ -261,6 +265,7 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Given> {
             net_address: values("net-address", run.net_address)?,
             net_mark: values("net-mark", run.net_mark)?,
             net_answer: run.net_answer,
+            qdisc: values("qdisc", run.qdisc)?,
         },
     })
 }
@@ -351,7 +356,9 @@ impl Given {
         let net = self.net.or(file.net);
         let watches_net = resources.contains(&ResourceChoice::Net);
         if net.is_given() && !watches_net {
-            bail!("--net-ports, --net-address, --net-mark and --net-answer need net among --resources");
+            bail!(
+                "--net-ports, --net-address, --net-mark, --net-answer and --qdisc need net among --resources"
+            );
         }
         let disks = if self.disks.is_empty() { file.disks } else { self.disks };
         if let Some(unknown) = disks.iter().find(|disk| !Path::new("/sys/block").join(disk).exists()) {
@@ -364,6 +371,7 @@ impl Given {
             watches_disks: lends(ResourceChoice::Disk),
             // Only when named: the job waits for the programs to load.
             watches_net,
+            qdiscs: net.qdiscs()?,
             tags: net.find()?,
             cpu,
             slo,

@@ -1,18 +1,44 @@
-//! Options about the network: what else is background than the job's own traffic.
+//! Options about the network: what else is background than the job's own traffic, and whose queue may be arranged.
 //!
 //! The command line and the section `[run]` of the configuration file hold the same names; what the command line gives of
 //! one kind replaces what the file says of it.
 
 use std::net::IpAddr;
+use std::str::FromStr;
 
 use anyhow::bail;
 use lull_bpf::net::tags::MAX_TAGS;
 use lull_bpf::{PacketMark, PortRange, Tags};
+use lull_linux::gate::qdisc::{QdiscPlan, default_route_interfaces};
+use lull_linux::root::Root;
 
 use crate::run::protect;
 
 /// `--net-answer` without a value: sockets of all programs.
 const EVERYBODY: &str = "all";
+
+/// `--qdisc` without a value.
+const DEFAULT_ROUTE: &str = "default-route";
+
+/// Whose queue may be arranged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum QdiscChoice {
+    /// That of the interfaces that lead to everywhere.
+    DefaultRoute,
+    /// That of this one.
+    On(QdiscPlan),
+}
+
+impl FromStr for QdiscChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            DEFAULT_ROUTE => Ok(Self::DefaultRoute),
+            text => text.parse().map(Self::On),
+        }
+    }
+}
 
 /// As given; empty: not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
@@ -44,6 +70,20 @@ pub(crate) struct NetOptions {
         default_missing_value = EVERYBODY
     )]
     pub(crate) net_answer: Option<String>,
+
+    /// Arrange the queue of this interface in two classes while the job runs: what is marked Lower Effort goes last. Repeatable.
+    ///
+    /// For everybody who sends there (HTB; root). Without a name: of the interfaces of the default routes. With a RATE, as 90mbit,
+    /// just below that of the link behind the interface, the queue is here and not there. An interface that somebody has arranged already is
+    /// refused. Undone when the job has ended.
+    #[arg(
+        long,
+        value_name = "INTERFACE[:RATE]",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = DEFAULT_ROUTE
+    )]
+    pub(crate) qdisc: Vec<QdiscChoice>,
 }
 
 impl NetOptions {
@@ -54,12 +94,34 @@ impl NetOptions {
             net_address: either(self.net_address, other.net_address),
             net_mark: either(self.net_mark, other.net_mark),
             net_answer: self.net_answer.or(other.net_answer),
+            qdisc: either(self.qdisc, other.qdisc),
         }
     }
 
     /// Whether any is given.
     pub(crate) fn is_given(&self) -> bool {
         *self != Self::default()
+    }
+
+    /// The interfaces that get two classes.
+    ///
+    /// # Errors
+    /// When there is no default route to tell them by.
+    pub(crate) fn qdiscs(&self) -> anyhow::Result<Vec<QdiscPlan>> {
+        let mut plans = Vec::new();
+        for choice in &self.qdisc {
+            match choice {
+                QdiscChoice::On(plan) => plans.push(plan.clone()),
+                QdiscChoice::DefaultRoute => {
+                    let found = default_route_interfaces(&Root::real());
+                    if found.is_empty() {
+                        bail!("--qdisc: there is no default route here; name the interface, as --qdisc=eth0");
+                    }
+                    plans.extend(found.into_iter().map(|interface| QdiscPlan { interface, rate_kbit: None }));
+                }
+            }
+        }
+        Ok(plans)
     }
 
     /// Looks up what they name.

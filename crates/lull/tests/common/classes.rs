@@ -11,8 +11,8 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 /// DSCP 1 in the upper six bits of the field.
 pub(crate) const LOWER_EFFORT: i32 = 0x04;
 const DSCP_MASK: i32 = 0xfc;
-/// Longer than any packet takes on the way, shorter than a person waits.
-const LOST: Duration = Duration::from_millis(500);
+/// A packet that takes longer is lost, also on a slow machine.
+const LOST: Duration = Duration::from_secs(10);
 
 fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) {
     let (fd, value) = (socket.as_fd().as_raw_fd(), &raw const value);

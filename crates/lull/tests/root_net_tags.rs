@@ -34,7 +34,7 @@ fn bed() -> Option<Bed> {
 
 /// A run whose job does nothing, on one host.
 struct Watch {
-    child: Child,
+    child: Option<Child>,
     marker: String,
     summary: tempfile::NamedTempFile,
 }
@@ -48,16 +48,20 @@ impl Watch {
         host.namespace().confine(&mut command);
         let marker = new_marker();
         let child = spawn_marked(&mut command, &marker);
-        Self { child, marker, summary }
+        Self { child: Some(child), marker, summary }
+    }
+
+    fn front(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
     }
 
     /// Ends it; what it has to say of its interface.
-    fn end(self) -> Value {
-        let front = self.child.id();
+    fn end(mut self) -> Value {
+        let front = self.front();
         // Before the front has a handler the signal would end it without a summary.
         common::job_of(front);
         assert!(send(front, libc::SIGTERM));
-        let output = finish(self.child);
+        let output = finish(self.child.take().unwrap());
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
         assert_nothing_left(front, &self.marker);
         let summary: Value = serde_json::from_reader(self.summary.as_file()).unwrap();
@@ -65,6 +69,15 @@ impl Watch {
         assert_eq!(interface["interface"], netbed::DEVICE, "{summary}");
         assert_eq!(summary["notes"].as_array().map_or(0, Vec::len), 0, "{summary}");
         interface.clone()
+    }
+}
+
+/// A test that failed leaves nothing running: it would treat the sockets of other tests.
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(child) = &self.child {
+            send(child.id(), libc::SIGTERM);
+        }
     }
 }
 
@@ -164,6 +177,8 @@ fn root_named_connections_of_other_programs_yield_as_the_jobs_do() {
         connections(&bed.left, &filter).contains("cwnd:2 ")
     });
     assert!(!connections(&bed.left, &format!("dport = :{OTHER_PORT}")).contains("lull_"));
+    // The other host is in a network namespace that this lull does not watch.
+    assert!(!connections(&bed.right, &format!("sport = :{NAMED_PORT}")).contains("lull_"));
     let interface = watch.end();
     assert!(interface["others"].as_u64().unwrap() > 0, "{interface}");
     // Open again, it sends at the link's rate.
@@ -180,7 +195,7 @@ fn root_named_datagrams_wait_and_pass_when_the_supervisor_is_killed() {
     let from = datagrams(&bed.left, bed.left.v4(), NAMED_PORT);
     let plain = datagrams(&bed.left, bed.left.v4(), OTHER_PORT);
     let options = ["--net-ports", "6881", "--interval", "inf", "--longest-hold", "60min"];
-    let watch = Watch::start(&bed.left, &options);
+    let mut watch = Watch::start(&bed.left, &options);
     from.set_nonblocking(true).unwrap();
     sink.set_read_timeout(Some(std::time::Duration::from_millis(100))).unwrap();
     let to = sink.local_addr().unwrap();
@@ -192,14 +207,14 @@ fn root_named_datagrams_wait_and_pass_when_the_supervisor_is_killed() {
         let room = shown.split("qdisc ").find(|one| one.starts_with("tbf") && one.contains("dev lull"));
         room.is_some_and(|room| room.contains("backlog ") && !room.contains("backlog 0b"))
     });
-    let front = watch.child.id();
+    let front = watch.front();
     assert!(send(helper(front, "lull-supervisor").unwrap(), libc::SIGKILL));
     wait_until("datagrams to pass unmarked", || {
         while receive(&sink).is_some() {}
         from.send_to(&[7; 14], to).is_ok() && receive(&sink) == Some((false, from.local_addr().unwrap()))
     });
     assert!(send(front, libc::SIGTERM));
-    finish(watch.child);
+    finish(watch.child.take().unwrap());
     assert_nothing_left(front, &watch.marker);
 }
 

@@ -299,6 +299,21 @@ int lull_host_asked(struct __sk_buff *skb)
 	return 1;
 }
 
+/*
+ * Whether the connection goes through an interface that this lull watches: one
+ * in another network namespace may be another lull's.
+ */
+static __always_inline int is_watched(struct bpf_sock_ops *ctx)
+{
+	struct bpf_sock *sk = ctx->sk;
+	struct tcp_sock *tp;
+
+	if (!sk)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	return tp && interface_below((struct sock *)tp);
+}
+
 /* Background has the congestion control of the job's; what is foreground again, its own. */
 static __always_inline void follow_asker(struct bpf_sock_ops *ctx)
 {
@@ -353,6 +368,11 @@ int lull_host_ops(struct bpf_sock_ops *ctx)
 	struct lull_tags *all = bpf_map_lookup_elem(&tags, &zero);
 
 	if (!all || !congestion[0])
+		return 1;
+	if (ctx->op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB &&
+	    ctx->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB && ctx->op != BPF_SOCK_OPS_RTT_CB)
+		return 1;
+	if (!is_watched(ctx))
 		return 1;
 	switch (ctx->op) {
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:

@@ -92,6 +92,8 @@ pub enum LoadCommand {
     NetAsk(net::AskArgs),
     /// Send as fast as the link takes it (background).
     NetFlood(net::FloodArgs),
+    /// Receive as fast as it comes (background).
+    NetFetch(net::fetch::FetchArgs),
     /// Ask a server at a constant rate, and report the latencies from the times the requests were due (foreground).
     AppClient(client::ClientArgs),
     /// Run pgbench at a rate, and report the latencies from the times the transactions were due (foreground).
@@ -330,6 +332,7 @@ pub fn run_load(command: LoadCommand) -> Result<(), Error> {
         LoadCommand::NetTransfer(args) => (net::transfer(&args)?, args.shift.json),
         LoadCommand::NetAsk(args) => (net::ask(&args)?, args.shift.json),
         LoadCommand::NetFlood(args) => (net::flood(&args)?, args.json),
+        LoadCommand::NetFetch(args) => (net::fetch::fetch(&args)?, args.json),
         LoadCommand::AppClient(args) => (client::run(&args)?, args.shift.json),
         LoadCommand::AppPgbench(args) => (pgbench::run(&args)?, args.shift.json),
         LoadCommand::AppEdit(args) => (edit::run(&args)?, args.shift.json),

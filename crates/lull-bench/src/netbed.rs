@@ -35,6 +35,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 
 use lull_core::Nanos;
+use lull_linux::gate::qdisc::arrangement;
 
 use crate::Error;
 
@@ -151,28 +152,14 @@ impl Host {
     fn shape(&self, plan: &LinkPlan) -> Result<(), Error> {
         let LinkPlan { rate_mbit: rate, queue_bytes, .. } = *plan;
         let burst = plan.burst_bytes();
-        let tc = |words: String| self.configure(&format!("tc {words}"));
         if plan.queue == Queue::Shared {
-            return tc(format!(
-                "qdisc add dev {DEVICE} root tbf rate {rate}mbit burst {burst} limit {queue_bytes}"
+            return self.configure(&format!(
+                "tc qdisc add dev {DEVICE} root tbf rate {rate}mbit burst {burst} limit {queue_bytes}"
             ));
         }
-        let least_kbit = u64::from(rate) * 10;
-        tc(format!("qdisc add dev {DEVICE} root handle 1: htb default 10"))?;
-        tc(format!("class add dev {DEVICE} parent 1: classid 1:1 htb rate {rate}mbit burst {burst}"))?;
-        for (class, prio, kbit) in [(10, 0, 99 * least_kbit), (20, 7, least_kbit)] {
-            tc(format!(
-                "class add dev {DEVICE} parent 1:1 classid 1:{class} htb rate {kbit}kbit ceil {rate}mbit prio {prio} burst {burst} cburst {burst}"
-            ))?;
-            tc(format!("qdisc add dev {DEVICE} parent 1:{class} bfifo limit {queue_bytes}"))?;
-        }
-        // DSCP 1 in the upper six bits of the field.
-        for (protocol, field) in [("ip", "ip dsfield"), ("ipv6", "ip6 priority")] {
-            tc(format!(
-                "filter add dev {DEVICE} parent 1: protocol {protocol} u32 match {field} 0x04 0xfc flowid 1:20"
-            ))?;
-        }
-        Ok(())
+        let leaf = format!("bfifo limit {queue_bytes}");
+        let commands = arrangement(DEVICE, "1:", u64::from(rate) * 1_000, burst, &leaf);
+        commands.iter().try_for_each(|words| self.configure(words))
     }
 }
 

@@ -247,9 +247,10 @@ fn wall_s(run: &Run) -> Option<f64> {
     run.background.as_ref()?.wall_s
 }
 
-/// Whether the resource is a link: known by the load.
+/// Whether the resource is a link: known by the load, or by the case of a server.
 fn is_net(run: &Run) -> bool {
-    run.foreground.as_ref().is_some_and(|report| report.load.starts_with("net-"))
+    run.case.starts_with("net-")
+        || run.foreground.as_ref().is_some_and(|report| report.load.starts_with("net-"))
 }
 
 /// None where the foreground leaves less than 2% idle: the quotient would be noise.

@@ -16,6 +16,7 @@
 //! | `bpf/lull_mark.h` | marking the job's sockets |
 //! | `bpf/lull_idle.h` | the congestion control of background TCP |
 //! | `bpf/lull_receive.h` | slowing what the job receives |
+//! | `bpf/lull_tag.h` | what is background without being the job's |
 //! | `bpf/lull_room.h` | letting datagrams wait |
 //! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c`, `bpf/net.bpf.c` | the programs |
 //! | [`record`] | the records in Rust |
@@ -36,6 +37,7 @@ pub mod sensor;
 
 pub use cpu::{Bursts, CpuClass, CpuReport, CpuSensor, CpuSettings, CpuSlot, CpuTotals, Cpus};
 pub use load::{Observers, Protect, SensorError};
+pub use net::tags::{PacketMark, PortRange, Tags};
 pub use net::{Congestion, Interface, InterfaceReport, NetSensor, NetSettings};
 pub use pages::{Chunk, PageCounts, PageSensor, PageSettings, Touched};
 pub use recorder::{Recorded, Recorder};

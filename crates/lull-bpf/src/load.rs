@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{
-    AsRawLibbpf, Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramType,
-    RingBuffer, RingBufferBuilder,
+    AsRawLibbpf, Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut,
+    ProgramType, RingBuffer, RingBufferBuilder,
 };
 use memmap2::{MmapOptions, MmapRaw};
 
@@ -30,8 +30,10 @@ const SETUP: ProgramType = ProgramType::Syscall;
 /// Programs of this type belong to one network interface.
 const OF_AN_INTERFACE: ProgramType = ProgramType::SchedCls;
 /// Programs of these types belong to a control group.
-const OF_A_GROUP: [ProgramType; 3] =
-    [ProgramType::CgroupSockAddr, ProgramType::SockOps, ProgramType::CgroupSockopt];
+const OF_A_GROUP: [ProgramType; 4] =
+    [ProgramType::CgroupSockAddr, ProgramType::SockOps, ProgramType::CgroupSockopt, ProgramType::CgroupSkb];
+/// What the names of programs begin with that belong to another control group than the job's.
+const OF_THE_HOST: &str = "lull_host_";
 
 /// A set of observers, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,16 +189,28 @@ impl Loaded {
         Ok(())
     }
 
-    /// Attaches the programs that belong to a control group to this one.
+    /// Attaches the programs that belong to the job's control group to this one.
     pub(crate) fn attach_to(&mut self, group: BorrowedFd<'_>) -> Result<(), SensorError> {
+        let is_of_job = |program: &ProgramMut<'_>| !program.name().to_string_lossy().starts_with(OF_THE_HOST);
+        self.attach_where(group, "attach to the job's control group", is_of_job)
+    }
+
+    /// Attaches one program to a control group.
+    pub(crate) fn attach_one_to(&mut self, group: BorrowedFd<'_>, name: &str) -> Result<(), SensorError> {
+        self.attach_where(group, "attach to a control group", |program| program.name() == name)
+    }
+
+    fn attach_where(
+        &mut self,
+        group: BorrowedFd<'_>,
+        step: &'static str,
+        is_wanted: impl Fn(&ProgramMut<'_>) -> bool,
+    ) -> Result<(), SensorError> {
         let observers = self.observers;
-        for program in self.object.progs_mut().filter(|program| OF_A_GROUP.contains(&program.prog_type())) {
-            let link = program.attach_cgroup(group.as_raw_fd()).map_err(|source| SensorError::Bpf {
-                observers,
-                step: "attach to the job's control group",
-                source,
-            })?;
-            self.links.push(link);
+        let programs = self.object.progs_mut().filter(|program| OF_A_GROUP.contains(&program.prog_type()));
+        for program in programs.filter(is_wanted) {
+            let link = program.attach_cgroup(group.as_raw_fd());
+            self.links.push(link.map_err(|source| SensorError::Bpf { observers, step, source })?);
         }
         Ok(())
     }

@@ -10,6 +10,8 @@
 //! Background is what a socket of the job sends and what carries DSCP Lower Effort (RFC 8622); the rest is foreground, or
 //! with `--protect` what sockets of the named groups send. A packet with segmentation offload is one request.
 //!
+//! What else is named as background ([`tags`]) is told from packets and, for connections, from sockets of all programs.
+//!
 //! Marks and congestion control are attached to the job's control group, so that they reach all it starts and nothing else.
 //! Nothing is pinned: links go with the process. Sockets that use the congestion control keep it, open, until they are
 //! closed; the time up to which it holds ([`Interface::hold_until`]) is written ever anew, so that a dead lull holds nobody.
@@ -21,7 +23,7 @@
 use std::fs::File;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -32,6 +34,10 @@ use memmap2::MmapRaw;
 use crate::load::{Aligned, Loaded, Observers, Protect, SensorError};
 use crate::record::net::RawInterface;
 use crate::record::{INFINITE_NS, MAX_DEVICES};
+
+pub mod tags;
+
+use tags::Tags;
 
 static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/net.bpf.o")));
 
@@ -52,6 +58,8 @@ pub struct NetSettings {
     pub job_group: Option<PathBuf>,
     /// The congestion control for background TCP where the own one cannot be had.
     pub fallback: Option<String>,
+    /// What else is background.
+    pub tags: Tags,
 }
 
 /// What controls the job's TCP.
@@ -95,6 +103,12 @@ pub struct NetSensor {
 /// The program that sends datagrams into waiting rooms, and its map.
 const ROOM: &str = "lull_room";
 const ROOMS: &str = "rooms";
+/// The program that writes the mark into what was named, and the map of that.
+const TAG: &str = "lull_tag";
+const TAGS: &str = "tags";
+/// The programs on sockets of the host, not of the job.
+const HOST_OPS: &str = "lull_host_ops";
+const HOST_ASKED: &str = "lull_host_asked";
 
 impl std::fmt::Debug for NetSensor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -108,11 +122,10 @@ impl NetSensor {
     /// # Errors
     /// When the kernel has no BTF, the rights are missing, a program is refused or the group cannot be opened.
     pub fn load(settings: &NetSettings) -> Result<Self, SensorError> {
-        let group = settings.job_group.as_ref().map(|path| {
-            let failed = |source| SensorError::Group { group: path.clone(), source };
-            let directory = File::open(path).map_err(failed)?;
-            let id = directory.metadata().map_err(failed)?.ino();
-            Ok((directory, id))
+        let group = settings.job_group.as_deref().map(|path| {
+            let directory = open_group(path)?;
+            let id = directory.metadata().map_err(|source| group_error(path, source))?.ino();
+            Ok::<_, SensorError>((directory, id))
         });
         let group = group.transpose()?;
         let id = group.as_ref().map_or(0, |(_, id)| *id);
@@ -132,7 +145,30 @@ impl NetSensor {
         if let Some((directory, _)) = &group {
             programs.attach_to(directory.as_fd())?;
         }
+        programs.put("say what is named", TAGS, &0_u32.to_ne_bytes(), &settings.tags.record())?;
         Ok(Self { programs, records, watched: 0, congestion })
+    }
+
+    /// Begins to treat connections of all programs as the tags say, and to note how sockets are asked.
+    ///
+    /// # Errors
+    /// When a control group cannot be opened or allows no programs; what was attached stays.
+    pub fn tag_sockets(&mut self, tags: &Tags) -> Result<(), SensorError> {
+        for (path, program) in [(&tags.answers, HOST_ASKED), (&tags.root_group, HOST_OPS)] {
+            if let Some(path) = path {
+                self.programs.attach_one_to(open_group(path)?.as_fd(), program)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the mark into named packets that leave through the interface with this index, in the calling thread's network
+    /// namespace.
+    ///
+    /// # Errors
+    /// Before Linux 6.6.
+    pub fn tag_packets(&mut self, index: u32) -> Result<(), SensorError> {
+        self.programs.attach_egress(TAG, index)
     }
 
     /// What controls the job's TCP.
@@ -177,6 +213,19 @@ impl NetSensor {
     }
 }
 
+fn group_error(path: &Path, source: std::io::Error) -> SensorError {
+    SensorError::Group { group: path.to_owned(), source }
+}
+
+fn open_group(path: &Path) -> Result<File, SensorError> {
+    File::open(path).map_err(|source| group_error(path, source))
+}
+
+/// The programs that nothing needs where nothing is named.
+fn is_for_tags(name: &std::ffi::OsStr) -> bool {
+    [TAG, HOST_OPS, HOST_ASKED].iter().any(|program| name == *program)
+}
+
 /// Loads for this congestion control, and registers it if it is the own one.
 fn load(settings: &NetSettings, group: u64, congestion: &Congestion) -> Result<Loaded, SensorError> {
     let protect = Protect { pids: Vec::new(), cgroup_ids: settings.protect.cgroup_ids.clone() };
@@ -184,6 +233,11 @@ fn load(settings: &NetSettings, group: u64, congestion: &Congestion) -> Result<L
     let mut programs = Loaded::load(Observers::Net, &PROGRAMS.0, &protect, |open| {
         let name = congestion.name();
         set_constants(open, group, &name);
+        if settings.tags.is_empty() {
+            for mut program in open.progs_mut().filter(|program| is_for_tags(program.name())) {
+                program.set_autoload(false);
+            }
+        }
         if own {
             rename(open, &name);
         } else {
@@ -251,10 +305,12 @@ pub struct InterfaceReport {
     pub service: Histogram,
     /// State × event counts (I-7), in the order I F B P × f b t i.
     pub counters: [[u64; 4]; 4],
-    /// Background packets, other than TCP's, that arrived in F or P.
+    /// Background packets of the job, other than TCP's, that arrived in F or P.
     pub leaks: u64,
     /// Packets of the job that were sent to wait.
     pub parked: u64,
+    /// Packets of background that no socket of the job sent.
+    pub others: u64,
     /// Packets of neither class.
     pub neutral: u64,
     /// Packets and bytes of the foreground.
@@ -323,6 +379,11 @@ impl Interface {
         self.raw().parked.load(Ordering::Relaxed)
     }
 
+    /// Packets of background that no socket of the job sent, so far.
+    pub fn others(&self) -> u64 {
+        self.raw().others.load(Ordering::Relaxed)
+    }
+
     /// Bounds the background bytes in the interface's queue; 0 for no bound.
     pub fn set_depth(&self, bytes: u64) {
         self.raw().depth_bytes.store(bytes, Ordering::Relaxed);
@@ -353,6 +414,7 @@ impl Interface {
             }),
             leaks: self.leaks(),
             parked: self.parked(),
+            others: self.others(),
             neutral: raw.neutral.load(Ordering::Relaxed),
             foreground: total(0),
             background: total(1),

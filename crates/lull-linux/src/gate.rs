@@ -10,6 +10,7 @@
 //! | [`writeback`] | having dirty pages written |
 //! | [`lend`] | how many and which CPUs the job may use |
 //! | [`receive`] | the receive windows of the job's connections |
+//! | [`qdisc`] | two classes in an interface's queue |
 //! | [`room`] | where the job's datagrams wait |
 //! | [`thresholds`] | taking memory from the job |
 //! | [`stop`] | holding a job that has no control group, by signals |
@@ -19,6 +20,7 @@ pub mod cached;
 pub mod evict;
 pub mod inode;
 pub mod lend;
+pub mod qdisc;
 pub mod receive;
 pub mod room;
 pub mod stop;

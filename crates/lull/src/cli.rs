@@ -8,6 +8,7 @@ use lull_bench::units::Bytes;
 use lull_core::{DepthChoice, IntervalChoice, Loss, Share, StartRule, Variant};
 use lull_linux::seccomp::Scope;
 
+use crate::run::net::options::NetOptions;
 use crate::run::policy::PolicyChoice;
 use crate::run::settings::{Given, LongestHold, ResourceChoice, SensorChoice, StatusChoice};
 use crate::run::slo::SloChoice;
@@ -189,6 +190,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) disk: Vec<String>,
 
+    #[command(flatten)]
+    pub(crate) net: NetOptions,
+
     /// What observes the disks: BPF block events, or /proc/diskstats (no rights needed, milliseconds).
     #[arg(long, value_enum)]
     pub(crate) sensor: Option<SensorChoice>,
@@ -242,6 +246,7 @@ impl RunArgs {
             status: self.status,
             protect: self.protect.clone(),
             disks: self.disk.clone(),
+            net: self.net.clone(),
         }
     }
 }

@@ -29,7 +29,7 @@ mod guardian;
 mod helper;
 mod memory;
 mod messages;
-mod net;
+pub(crate) mod net;
 pub(crate) mod policy;
 mod protect;
 mod reader;
@@ -55,6 +55,7 @@ use anyhow::{Context, bail};
 use lull_core::Nanos;
 use lull_linux::cgroup::{GroupName, JobGroup, sweep_leftovers};
 use lull_linux::clock;
+use lull_linux::gate::qdisc::{self, QdiscPlan, TwoClasses};
 use lull_linux::gate::stop;
 use lull_linux::job::launch::{self, Launch, Report, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND};
 use lull_linux::job::passing::{Channel, Packet};
@@ -156,6 +157,7 @@ fn wants_summary(settings: &RunSettings) -> bool {
 struct Started {
     front: Front,
     group: Option<JobGroup>,
+    queues: Queues,
     guardian_channel: GuardianChannel,
 }
 
@@ -166,9 +168,40 @@ impl Started {
             // A dead guardian needs no farewell.
             let _ = self.guardian_channel.borrow().send(&bye, None);
         }
+        if freezer::is_empty(self.group.as_ref()) {
+            // Otherwise the guardian does, when the job's last process has ended.
+            release(&self.queues);
+        }
         freezer::remove_if_empty(self.group);
         outcome
     }
+}
+
+/// Interfaces whose queue is arranged in two classes, in use by the supervisor and the guardians too.
+type Queues = Arc<Vec<TwoClasses>>;
+
+/// Arranges all of them or none.
+fn arrange(plans: &[QdiscPlan]) -> anyhow::Result<Queues> {
+    qdisc::sweep();
+    let mut queues = Vec::new();
+    for plan in plans {
+        match TwoClasses::put_on(plan) {
+            Ok(queue) => queues.push(queue),
+            Err(error) => {
+                release(&queues);
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(Arc::new(queues))
+}
+
+fn release(queues: &[TwoClasses]) {
+    queues.iter().for_each(TwoClasses::release);
+}
+
+fn locks(queues: &[TwoClasses]) -> impl Iterator<Item = RawFd> + '_ {
+    queues.iter().map(TwoClasses::lock_fd)
 }
 
 /// The job's control group, with what could not be had.
@@ -229,11 +262,13 @@ fn start(
     let mut notes = Vec::new();
     let group = make_group(settings, &mut notes);
     let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
+    let queues = arrange(&settings.qdiscs)?;
     let (signals, inherited) = front::take_signals()?;
     let status = StatusLine::new(wants_status(settings));
     let heritage = Heritage {
         shared: Arc::clone(&shared),
         groups: group.as_ref().map(JobGroup::paths).unwrap_or_default(),
+        queues: Arc::clone(&queues),
         terminal_rows: status.rows(),
     };
 
@@ -248,8 +283,9 @@ fn start(
         unmet: Vec::new(),
         born,
         wants_status: status.is_on(),
+        queues: Arc::clone(&queues),
     };
-    let keep = [supervisor.channel.as_raw_fd()];
+    let keep: Vec<RawFd> = locks(&queues).chain([supervisor.channel.as_raw_fd()]).collect();
     let groups = heritage.groups.clone();
     let supervisor = helper::spawn(c"lull-supervisor", &keep, move || {
         supervisor.group = open_groups(&groups);
@@ -271,6 +307,7 @@ fn start(
         let advice = if missing { "check the name and PATH" } else { "check that it is an executable file" };
         eprintln!("lull: cannot run '{}': {error}; {advice}", words[0]);
         let _ = nix::sys::wait::waitpid(job, None);
+        release(&queues);
         freezer::remove_if_empty(group);
         front::end_like(Ending::Exited(status));
     }
@@ -284,7 +321,7 @@ fn start(
         thaw: thawer(heritage.groups.clone(), Arc::clone(&heritage.shared)),
         respawn: respawner(heritage, listener, Rc::clone(&guardian_channel)),
     };
-    Ok(Started { front: Front::new(job, signals, helpers, status), group, guardian_channel })
+    Ok(Started { front: Front::new(job, signals, helpers, status), group, queues, guardian_channel })
 }
 
 /// Forks the job up to the point where it waits for the word to go.
@@ -385,6 +422,7 @@ fn wait_for(channel: &Channel, is_it: impl Fn(&[u8]) -> bool) {
 struct Heritage {
     shared: Arc<Shared>,
     groups: Vec<PathBuf>,
+    queues: Queues,
     terminal_rows: Option<u16>,
 }
 
@@ -402,15 +440,25 @@ impl Heritage {
             Some((fd, status::wipe(rows)))
         });
         let supervisor = supervisor.and_then(pidfd);
-        let mut keep = vec![theirs.as_raw_fd()];
+        let mut keep: Vec<RawFd> = locks(&self.queues).chain([theirs.as_raw_fd()]).collect();
         keep.extend(supervisor.as_ref().map(AsRawFd::as_raw_fd));
         keep.extend(listener.as_ref().map(|listener| listener.as_raw_fd()));
         keep.extend(terminal.as_ref().map(|(fd, _)| fd.as_raw_fd()));
         let (shared, groups) = (Arc::clone(&self.shared), self.groups.clone());
+        let queues = Arc::clone(&self.queues);
         let pid = helper::spawn(c"lull-guardian", &keep, move || {
             let group = open_groups(&groups);
-            Guardian { channel: theirs, listener, awaits_listener, shared, group, supervisor, terminal }
-                .run();
+            Guardian {
+                channel: theirs,
+                listener,
+                awaits_listener,
+                shared,
+                group,
+                queues,
+                supervisor,
+                terminal,
+            }
+            .run();
         })?;
         Ok((pid, ours))
     }

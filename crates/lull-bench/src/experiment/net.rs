@@ -7,29 +7,29 @@
 //! Each run has a network of its own, so that no queue and no connection outlives it. Both classes are judged by what
 //! arrives. Nothing leaves the namespaces. The job is started in the left one; lull, where it is the contender, too.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use lull_core::Nanos;
 
 use super::ledger::{Ledger, Plan};
-use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
+use super::trial::{self, Foreground, Job, Window};
 use super::{SETTLE, host};
 use crate::contender::Contender;
-use crate::load::net::Receiver;
 use crate::netbed::{self, Bed};
 use crate::process::{Program, shown};
-use crate::progress::Progress;
 use crate::record::Run;
 use crate::units::whole;
 use crate::{Error, stop};
 
 pub mod args;
 pub mod case;
+mod front;
+mod job;
 
 pub use args::{NetArgs, NetCase};
 
 use case::Case;
+use front::Ready;
 
 /// `lull bench net`: measures, then writes and prints the report.
 ///
@@ -51,6 +51,11 @@ fn cases(args: &NetArgs) -> impl Iterator<Item = Case> {
 }
 
 fn measure(case: &Case, args: &NetArgs, program: &Program, ledger: &mut Ledger) -> Result<(), Error> {
+    let missing = case.missing();
+    if !missing.is_empty() {
+        let detail = format!("not installed: apt-get install {}", missing.join(" "));
+        return ledger.unmet(&case.name, None, detail);
+    }
     let mut contenders = Vec::new();
     for contender in args.contenders() {
         stop::check()?;
@@ -65,51 +70,26 @@ fn measure(case: &Case, args: &NetArgs, program: &Program, ledger: &mut Ledger) 
     ledger.rounds(&case.name, &plan, &mut |contender, _| one(args, program, case, contender))
 }
 
-/// The foreground's load with the ends of this network.
-struct Front<'a> {
-    case: &'a Case,
-    bed: &'a Bed,
-}
-
-impl Foreground for Front<'_> {
-    fn argv(&self, window: Window, program: &Program) -> Vec<OsString> {
-        let mut words: Vec<OsString> = self.case.foreground.iter().map(OsString::from).collect();
-        for (flag, host) in [("--from", &self.bed.left), ("--into", &self.bed.right)] {
-            words.extend([flag.into(), host.namespace().path().into()]);
-        }
-        words.extend(["--to".into(), self.bed.right.v4().to_string().into()]);
-        words.extend(window.args());
-        words.push("--json".into());
-        program.load_argv(words)
-    }
-}
-
 /// One contender's run.
 fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) -> Result<Run, Error> {
     let bed = Bed::build(&case.link.with_queue(contender.link_queue()))?;
     // Dropped after the job.
-    let (mut command, mut job, mut keep) = (None, None, None);
+    let (mut command, mut job, mut kept) = (None, None, None);
     if contender.has_background() {
-        let (file, progress) = ProgressFile::create()?;
-        let arrived = Progress::open(file.path())?;
-        let receiver =
-            Receiver::start(bed.right.namespace(), bed.right.v4(), case.background, move |bytes| {
-                arrived.add(bytes);
-            })?;
-        let flood = program.load_argv(case.flood(receiver.address(), contender));
-        let mut argv: Vec<OsString> =
-            vec!["nsenter".into(), format!("--net={}", bed.left.namespace().path()).into(), "--".into()];
-        argv.extend(args.common.equipped(contender, &["-q", "--resources", "net"]).wrap(flood, program));
+        let prepared = job::prepare(case, contender, &bed, program)?;
+        let mut argv = front::entering(&bed.left);
+        let equipped = args.common.equipped(contender, &["-q", "--resources", "net"]);
+        argv.extend(equipped.wrap(prepared.argv, program));
         command = Some(shown(&argv));
-        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: false, at_once: false });
-        keep = Some((file, receiver));
+        job = Some(Job { argv, meter: prepared.meter, leash: prepared.leash, at_once: false });
+        kept = Some(prepared.kept);
     }
-    let front = Front { case, bed: &bed };
+    let front = Ready::make(case, &bed, args.common.seed)?;
     let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
     let window = Window { warmup: seconds(args.warmup), length: seconds(args.common.seconds) };
     std::thread::sleep(SETTLE);
     let outcome = trial::run(foreground, job, window, program, &mut |_| ())?;
-    drop(keep);
+    drop(kept);
     let mut notes = outcome.notes;
     if !bed.is_up() {
         notes.push("the delaying relay has failed".to_owned());

@@ -5,6 +5,7 @@
 //! | `net-transfer` | foreground | sends over one or more flows at an intensity, counts what arrives |
 //! | `net-ask` | foreground | closed loop: asks, waits for the answer, thinks |
 //! | `net-flood` | background | sends as fast as it may; what arrives is counted elsewhere ([`receiver`]) |
+//! | `net-fetch` | background | receives as fast as it comes from a [`sender`] |
 //!
 //! A foreground load has both of its ends: threads in two network namespaces, which are given as paths. So it can say
 //! what arrived in its window, which is what a user has of a transfer, and not what a socket's buffer took.
@@ -31,9 +32,12 @@ use crate::netbed::Namespace;
 use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
+pub mod fetch;
 pub mod receiver;
+pub mod sender;
 
 pub use receiver::Receiver;
+pub use sender::Sender;
 
 /// How long a sender sends without a pause, at less than full intensity: several times what its buffer holds.
 const SLICE: Nanos = Nanos::from_millis(50);

@@ -8,15 +8,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use lull_linux::gate::qdisc::{run_tool, tool};
 use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::Error;
 use crate::error::Context;
-
-/// Where `ip` and `tc` are, also for users whose path leaves that out.
-const TOOLS: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin";
 
 /// See the module. Gone when dropped, unless a process still runs in it.
 #[derive(Debug)]
@@ -87,15 +85,9 @@ impl Namespace {
     /// Runs a configuring command, given as words with single blanks, inside.
     pub(super) fn configure(&self, words: &str) -> Result<(), Error> {
         let fail = |problem: String| Error::Process { command: words.to_owned(), problem };
-        let mut parts = words.split(' ');
-        let mut command = Command::new(parts.next().unwrap_or_default());
-        command.args(parts).env("PATH", TOOLS).stdin(Stdio::null());
+        let mut command = tool(words);
         self.confine(&mut command);
-        let output = command.output().map_err(|error| fail(error.to_string()))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(fail(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ")))
+        run_tool(command).map(drop).map_err(fail)
     }
 }
 

@@ -201,12 +201,13 @@ fn paint_frontier(area: &Area<'_>, rows: &[Row], (name, tail): (&str, Figure)) -
 }
 
 /// Cases that differ in the foreground's intensity alone: the start of their names, and what their picture is called.
-pub const FAMILIES: [(&str, &str); 5] = [
+pub const FAMILIES: [(&str, &str); 6] = [
     ("slow", "slow disk: foreground intensity in percent"),
     ("udp-udp", "datagrams beside datagrams (the paper's figure 9): foreground intensity in percent"),
     ("tcp-udp", "TCP beside datagrams (figure 11): foreground intensity in percent"),
     ("tcp-udp-far", "TCP beside datagrams, far away (figure 12): foreground intensity in percent"),
     ("tcp-tcp", "TCP beside TCP: foreground intensity in percent"),
+    ("tcp-down", "TCP beside a download: foreground intensity in percent"),
 ];
 
 /// Foreground and background over the intensities of a family; false if the study has fewer than two of it.

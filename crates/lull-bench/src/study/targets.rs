@@ -14,7 +14,9 @@
 //! | `page-out` | time ≤ 1.2 × alone | – | – |
 //! | `cache` | hits ≥ 99% | ≤ 1.05 × | – |
 //! | `wal` | ≥ 95% | ≤ 1.20 × | – |
-//! | `ask` | – | ≤ 1.10 × | ≥ 70% of what is left |
+//! | `ask`, `net-redis`, `net-nginx` | – | ≤ 1.10 × | ≥ 70% of what is left |
+//! | `tcp-down-N` | ≥ 98% | – | ≥ 90% of solo: the other direction is free |
+//! | `ask-down` | – | ≤ 1.10 × | ≥ 90% of solo |
 //!
 //! Cases of the CPU: the module `cpu`; with real applications: the module [`apps`].
 
@@ -116,7 +118,14 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
             at_least("foreground / alone", 0.95, lull.foreground),
             Target::new("p99 / alone", 1.20, true, lull.p99.map(|summary| summary.median)),
         ],
-        "ask" => vec![p99(), at_least("what is left used", 0.70, lull.idle_used)],
+        "ask" | "net-redis" | "net-nginx" => {
+            vec![p99(), at_least("what is left used", 0.70, lull.idle_used)]
+        }
+        _ if case.starts_with("tcp-down-") => vec![
+            at_least("foreground / alone", 0.98, lull.foreground),
+            at_least("background / solo", 0.90, lull.background),
+        ],
+        "ask-down" => vec![p99(), at_least("background / solo", 0.90, lull.background)],
         _ if apps::is_apps(case) => apps::judge(lull, rows),
         _ => cpu::judge(case, lull),
     }

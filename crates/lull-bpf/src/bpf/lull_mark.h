@@ -28,6 +28,7 @@
 #define SO_SNDBUF 7
 #define SO_PRIORITY 12
 #define SO_SNDBUFFORCE 32
+#define SO_MARK 36
 #define IP_TOS 1
 #define IPV6_TCLASS 67
 #define TCP_CONGESTION 13
@@ -53,6 +54,14 @@ const volatile char congestion[LULL_NAME_BYTES] = {};
 		bpf_setsockopt(ctx, level, option, &__value, sizeof(__value));                     \
 	})
 
+#define LULL_SET_CONGESTION(ctx)                                                                   \
+	({                                                                                         \
+		char __name[LULL_NAME_BYTES];                                                      \
+		for (int __i = 0; __i < LULL_NAME_BYTES; __i++)                                    \
+			__name[__i] = congestion[__i];                                             \
+		bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, __name, sizeof(__name));              \
+	})
+
 /* `ctx` is of a kind that bpf_setsockopt takes. */
 #define LULL_MARK(ctx, family, is_tcp)                                                             \
 	({                                                                                         \
@@ -60,12 +69,8 @@ const volatile char congestion[LULL_NAME_BYTES] = {};
 		if ((family) == LULL_AF_INET6)                                                     \
 			LULL_SET(ctx, SOL_IPV6, IPV6_TCLASS, LULL_LOWER_EFFORT);                   \
 		LULL_SET(ctx, SOL_SOCKET, SO_PRIORITY, LULL_PRIORITY);                             \
-		if ((is_tcp) && congestion[0]) {                                                   \
-			char __name[LULL_NAME_BYTES];                                              \
-			for (int __i = 0; __i < LULL_NAME_BYTES; __i++)                            \
-				__name[__i] = congestion[__i];                                     \
-			bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, __name, sizeof(__name));      \
-		}                                                                                  \
+		if ((is_tcp) && congestion[0])                                                     \
+			LULL_SET_CONGESTION(ctx);                                                  \
 	})
 
 static __always_inline int mark_address(struct bpf_sock_addr *ctx)

@@ -14,6 +14,8 @@
 /* RFC 8622: DSCP 1, in the upper six bits of the field. */
 #define LULL_LOWER_EFFORT 0x04
 #define LULL_DSCP_MASK 0xfc
+#define ETH_P_IP 0x0800
+#define ETH_P_IPV6 0x86dd
 
 /* The few kernel structures that are read, by name; CO-RE finds the offsets. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -47,6 +49,16 @@ struct sock {
 	unsigned int sk_pacing_status;
 	unsigned long sk_pacing_rate;
 	struct sock_cgroup_data sk_cgrp_data;
+};
+struct sk_buff {
+	struct net_device *dev;
+	struct sock *sk;
+	unsigned int len;
+	__be16 protocol;
+	__u16 network_header;
+	__u32 mark;
+	unsigned char *head;
+	unsigned char *data;
 };
 struct minmax_sample {
 	__u32 t;

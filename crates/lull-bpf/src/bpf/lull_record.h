@@ -199,9 +199,10 @@ struct lull_interface {
 	lull_u64 room_busy;
 	/* Written by the kernel programs. */
 	lull_u64 parked; /* packets that were sent to wait */
+	lull_u64 others; /* packets of background that no socket of the job sent */
 };
 
-_Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 64,
+_Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 72,
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_cpu) == 192 + 5 * 8 * (LULL_BUCKETS + 1) + 24,
 	       "mirrored in record.rs");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sends what the job sends without congestion control (datagrams, ping) into a
- * waiting room while the interface is the foreground's. The room is a device of
- * lull's own; its queue makes the sender wait (lull-linux/src/gate/room.rs).
+ * Sends what the job sends without congestion control (datagrams, ping), and what
+ * was named as background of other sockets (lull_tag.h), into a waiting room while the interface is
+ * the foreground's. The room is a device of lull's own; its queue makes the sender wait
+ * (lull-linux/src/gate/room.rs).
  *
  * Runs as the last thing before the interface's queue (tcx, Linux 6.6), so that
  * nothing of the job is in that queue in F and P. While the room is being
@@ -24,6 +25,22 @@ struct {
 	__type(value, __u32);
 } rooms SEC(".maps");
 
+#define LULL_AF_PACKET 17
+
+static __always_inline int is_sent_by_job(struct __sk_buff *skb)
+{
+	for (int level = 1; job_group && level <= LULL_PARENTS; level++)
+		if (bpf_skb_ancestor_cgroup_id(skb, level) == job_group)
+			return 1;
+	return 0;
+}
+
+/* Of a program that lull did not start. What comes out of a room is sent by a packet socket. */
+static __always_inline int is_of_others(struct __sk_buff *skb, struct bpf_sock *sk)
+{
+	return sk->family != LULL_AF_PACKET && (is_leaving_named(skb) || answers_as_background(sk));
+}
+
 SEC("tcx/egress")
 int lull_room(struct __sk_buff *skb)
 {
@@ -32,7 +49,7 @@ int lull_room(struct __sk_buff *skb)
 	struct bpf_sock *sk;
 	__u64 now;
 
-	if (!slot || !job_group)
+	if (!slot)
 		return LULL_STRAIGHT;
 	interface = bpf_map_lookup_elem(&interfaces, slot);
 	if (!interface || !interface->room || !skb->sk)
@@ -45,14 +62,11 @@ int lull_room(struct __sk_buff *skb)
 		return LULL_STRAIGHT;
 	if (!interface->room_busy && !is_held(interface, now))
 		return LULL_STRAIGHT;
-	for (int level = 1; level <= LULL_PARENTS; level++) {
-		if (bpf_skb_ancestor_cgroup_id(skb, level) != job_group)
-			continue;
-		interface->room_busy = 1;
-		__sync_fetch_and_add(&interface->parked, 1);
-		return bpf_redirect((__u32)interface->room, 0);
-	}
-	return LULL_STRAIGHT;
+	if (!is_sent_by_job(skb) && !is_of_others(skb, sk))
+		return LULL_STRAIGHT;
+	interface->room_busy = 1;
+	__sync_fetch_and_add(&interface->parked, 1);
+	return bpf_redirect((__u32)interface->room, 0);
 }
 
 #endif

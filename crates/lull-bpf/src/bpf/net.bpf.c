@@ -8,9 +8,10 @@
  *   consume_skb          it was cut into segments                    (end)
  *   kfree_skb            the queue dropped it                        (end)
  *
- * Background is what a socket of the job sends, and what carries DSCP Lower
- * Effort; the rest is foreground, or with --protect what a socket of the named
- * groups sends. What no socket sends and is not of IP (ARP) is neutral.
+ * Background is what a socket of the job sends, what carries DSCP Lower Effort,
+ * and what a person named (lull_tag.h); the rest is foreground, or with
+ * --protect what a socket of the named groups sends. What no socket sends and is
+ * not of IP (ARP) is neutral.
  *
  * A program that would re-enter itself on a CPU is skipped by the kernel, so any
  * event can be missed. Nothing is counted up and down: each packet has a number
@@ -32,22 +33,10 @@
 #include "lull_mark.h"
 #include "lull_idle.h"
 #include "lull_receive.h"
+#include "lull_tag.h"
 #include "lull_room.h"
 
 #define MAX_QUEUED 32768
-#define ETH_P_IP 0x0800
-#define ETH_P_IPV6 0x86dd
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct sk_buff {
-	struct net_device *dev;
-	struct sock *sk;
-	unsigned int len;
-	__be16 protocol;
-	__u16 network_header;
-	unsigned char *head;
-};
-#pragma clang attribute pop
 
 struct packet {
 	__u64 arrived_ns;
@@ -108,14 +97,11 @@ static __always_inline int is_lower_effort(struct sk_buff *skb)
 	__u8 start[2];
 	__u16 protocol = bpf_ntohs(skb->protocol);
 
-	if (protocol != ETH_P_IP && protocol != ETH_P_IPV6)
+	if (!is_ip(protocol))
 		return 0;
 	if (bpf_probe_read_kernel(start, sizeof(start), skb->head + skb->network_header))
 		return 0;
-	/* Version and length, then the field; in IPv6 the field begins after four bits. */
-	if (protocol == ETH_P_IP)
-		return (start[1] & LULL_DSCP_MASK) == LULL_LOWER_EFFORT;
-	return ((__u8)(start[0] << 4 | start[1] >> 4) & LULL_DSCP_MASK) == LULL_LOWER_EFFORT;
+	return is_lower_effort_class(traffic_class(protocol, start));
 }
 
 static __always_inline __u32 class_of(struct sk_buff *skb, struct sock *sk)
@@ -124,13 +110,13 @@ static __always_inline __u32 class_of(struct sk_buff *skb, struct sock *sk)
 
 	if (sk && is_of_job(sk))
 		return LULL_BACKGROUND;
-	if (is_lower_effort(skb))
+	if (is_lower_effort(skb) || is_packet_named(skb))
 		return LULL_BACKGROUND;
 	if (protect)
 		return sk && lull_is_group_protected(sk->sk_cgrp_data.cgroup) ? LULL_FOREGROUND
 									      : LULL_NEUTRAL;
 	protocol = bpf_ntohs(skb->protocol);
-	if (!sk && protocol != ETH_P_IP && protocol != ETH_P_IPV6)
+	if (!sk && !is_ip(protocol))
 		return LULL_NEUTRAL;
 	return LULL_FOREGROUND;
 }
@@ -183,8 +169,10 @@ int BPF_PROG(lull_net_queue, struct sk_buff *skb)
 		    class == LULL_FOREGROUND ? LULL_ON_FOREGROUND : LULL_ON_BACKGROUND);
 	if (class == LULL_FOREGROUND) {
 		arrive_foreground(interface, sk, state, packet.arrived_ns);
-	} else if ((state == LULL_F || state == LULL_P) &&
-		   !(sk && sk->sk_protocol == LULL_IPPROTO_TCP)) {
+	} else if (!sk || !is_of_job(sk)) {
+		/* What the job's freezer does not reach is no leak of it. */
+		__sync_fetch_and_add(&interface->others, 1);
+	} else if ((state == LULL_F || state == LULL_P) && sk->sk_protocol != LULL_IPPROTO_TCP) {
 		/* TCP yields by itself; what it sends nevertheless is its trickle. */
 		__sync_fetch_and_add(&device->leaks, 1);
 		wake(device, LULL_WAKE_LEAK);

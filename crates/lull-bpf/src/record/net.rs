@@ -21,10 +21,11 @@ pub(crate) struct RawInterface {
     pub(crate) depth_bytes: AtomicU64,
     pub(crate) room_busy: AtomicU64,
     pub(crate) parked: AtomicU64,
+    pub(crate) others: AtomicU64,
 }
 
 const _: () = {
-    assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 64);
+    assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 72);
     assert!(std::mem::offset_of!(RawInterface, held_until_ns) == size_of::<RawDevice>());
     assert!(std::mem::offset_of!(RawInterface, rtt_ns) == size_of::<RawDevice>() + 24);
     assert!(std::mem::offset_of!(RawInterface, parked) == size_of::<RawDevice>() + 56);

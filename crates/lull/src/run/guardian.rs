@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lull_linux::cgroup::JobGroup;
+use lull_linux::gate::qdisc::TwoClasses;
 use lull_linux::gate::{lend, stop};
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::relief;
@@ -41,6 +42,8 @@ pub(crate) struct Guardian {
     pub(crate) awaits_listener: bool,
     pub(crate) shared: Arc<Shared>,
     pub(crate) group: Option<JobGroup>,
+    /// Interfaces whose queue goes back to what it was when the job has ended.
+    pub(crate) queues: Arc<Vec<TwoClasses>>,
     /// Readable once the supervisor is dead; `None` if it is dead already.
     pub(crate) supervisor: Option<OwnedFd>,
     /// The terminal whose bottom row the front keeps to itself, and the sequence that gives it back.
@@ -145,11 +148,13 @@ impl Guardian {
 
     /// The job's first process is gone or going; descendants may live on in the group.
     fn clean_up(self) {
-        let Some(group) = self.group else { return };
-        let _ = group.relieve();
-        while group.procs().is_ok_and(|procs| !procs.is_empty()) {
-            std::thread::sleep(GROUP_PAUSE);
+        if let Some(group) = &self.group {
+            let _ = group.relieve();
+            while group.procs().is_ok_and(|procs| !procs.is_empty()) {
+                std::thread::sleep(GROUP_PAUSE);
+            }
         }
-        remove_if_empty(Some(group));
+        self.queues.iter().for_each(TwoClasses::release);
+        remove_if_empty(self.group);
     }
 }

@@ -33,6 +33,7 @@ use lull_linux::probe::net::{NetFacts, interfaces};
 use lull_linux::root::Root;
 use serde::{Deserialize, Serialize};
 
+pub(crate) mod options;
 mod room;
 
 use room::{Keeping, RoomThread};
@@ -99,6 +100,8 @@ pub(crate) struct Net {
     rules: Rules,
     namespace: u32,
     links: Vec<Link>,
+    /// Whether traffic of other programs was named as background.
+    tags: bool,
     asked: Nanos,
     listed: Nanos,
 }
@@ -129,8 +132,9 @@ impl Net {
             protect: settings.protect.clone(),
             job_group: Some(group.to_owned()),
             fallback: NetFacts::read(&root).most_yielding().map(str::to_owned),
+            tags: settings.tags.clone(),
         });
-        let sensor = sensor.map_err(|error| error.to_string())?;
+        let mut sensor = sensor.map_err(|error| error.to_string())?;
         let mut notes = Vec::new();
         match sensor.congestion() {
             Congestion::Idle => {}
@@ -147,6 +151,9 @@ impl Net {
                     .to_owned(),
             );
         }
+        if let Err(error) = sensor.tag_sockets(&settings.tags) {
+            notes.push(format!("connections of other programs keep their class: {error}"));
+        }
         let hold = settings.hold.map(|hold| HoldSetting { floor: FLOOR, ..hold });
         let rules = Rules {
             interval: settings.control.interval,
@@ -158,7 +165,8 @@ impl Net {
                 DepthChoice::Fixed(packets) => packets,
             },
         };
-        let mut net = Self { sensor, rules, namespace, links: Vec::new(), asked: now, listed: now };
+        let tags = !settings.tags.is_empty();
+        let mut net = Self { sensor, rules, namespace, links: Vec::new(), tags, asked: now, listed: now };
         notes.extend(net.list(now));
         net.ask(now);
         Ok((net, notes))
@@ -174,9 +182,10 @@ impl Net {
         self.sensor.drain();
     }
 
-    /// Finds interfaces that are new.
+    /// Finds interfaces that are new; the first trouble with them.
     fn list(&mut self, now: Nanos) -> Option<String> {
         self.listed = now;
+        let mut trouble = None;
         for found in interfaces(&Root::real()) {
             if found.loopback
                 || Room::is_room(&found.name)
@@ -186,7 +195,7 @@ impl Net {
             }
             match self.sensor.watch(self.namespace, found.index) {
                 Ok(interface) => self.links.push(Link {
-                    name: found.name,
+                    name: found.name.clone(),
                     index: found.index,
                     interface,
                     trips: RoundTrips::new(RoundTripSetting::default(), now),
@@ -197,8 +206,15 @@ impl Net {
                 }),
                 Err(error) => return Some(error.to_string()),
             }
+            if self.tags
+                && let Err(error) = self.sensor.tag_packets(found.index)
+            {
+                let name = found.name;
+                let told = || format!("what was named as background leaves {name} unmarked: {error}");
+                trouble = trouble.or_else(|| Some(told()));
+            }
         }
-        None
+        trouble
     }
 
     /// Gives every interface its interval and the sign of life.
@@ -235,7 +251,11 @@ impl Net {
     /// Makes a waiting room for each interface through which the job has sent a datagram in F or P.
     fn make_rooms(&mut self) {
         let Some(longest) = self.rules.hold.map(|hold| hold.longest) else { return };
-        let needing = |link: &&mut Link| matches!(link.room, Waiting::Nowhere) && link.interface.leaks() > 0;
+        let tags = self.tags;
+        let needing = |link: &&mut Link| {
+            let others = tags && link.interface.others() > 0;
+            matches!(link.room, Waiting::Nowhere) && (link.interface.leaks() > 0 || others)
+        };
         for link in self.links.iter_mut().filter(needing) {
             link.room = match self.sensor.hold_datagrams(&link.interface, link.index) {
                 Ok(()) => Waiting::Room(RoomThread::start(Keeping {
@@ -339,6 +359,7 @@ impl Link {
             kept_free: report.counters[3][0],
             leaks: report.leaks,
             parked: report.parked,
+            others: report.others,
             no_room: match &self.room {
                 Waiting::Nowhere => None,
                 Waiting::Room(thread) => thread.failure().map(str::to_owned),
@@ -369,6 +390,9 @@ pub(crate) struct InterfaceSummary {
     pub(crate) leaks: u64,
     /// Datagrams of the job that waited for the foreground.
     pub(crate) parked: u64,
+    /// Packets of background that no socket of the job sent: named, or marked elsewhere.
+    #[serde(default)]
+    pub(crate) others: u64,
     /// Why datagrams had no room to wait in, so that the job was frozen instead.
     pub(crate) no_room: Option<String>,
     /// State × event counts, rows I F B P, columns f b t i.

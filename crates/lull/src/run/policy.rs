@@ -92,6 +92,11 @@ impl Given {
             ("--longest-hold", self.longest_hold.is_some()),
             ("--sensor", self.sensor.is_some()),
             ("--disk", !self.disks.is_empty()),
+            ("--net-ports", !self.net.net_ports.is_empty()),
+            ("--net-address", !self.net.net_address.is_empty()),
+            ("--net-mark", !self.net.net_mark.is_empty()),
+            ("--net-answer", self.net.net_answer.is_some()),
+            ("--qdisc", !self.net.qdisc.is_empty()),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }

@@ -24,6 +24,39 @@ fn unit_below(dir: &Path, unit: &str) -> Option<PathBuf> {
 
 const UNIT_KINDS: [&str; 3] = [".service", ".scope", ".slice"];
 
+/// The root of the v2 hierarchy; `option` needs it.
+///
+/// # Errors
+/// When none is mounted.
+pub(crate) fn v2_root(option: &str) -> anyhow::Result<PathBuf> {
+    let mountinfo =
+        std::fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
+    v2_mount(&mountinfo).with_context(|| format!("{option}: no cgroup v2 is mounted"))
+}
+
+/// The directory of a control group: of a systemd unit, or a path (absolute, or below the mount).
+///
+/// # Errors
+/// When nothing here has that name.
+pub(crate) fn group(option: &str, name: &str) -> anyhow::Result<PathBuf> {
+    let mount = v2_root(&format!("{option} {name}"))?;
+    let path = if UNIT_KINDS.iter().any(|kind| name.ends_with(kind)) && !name.contains('/') {
+        unit_below(&mount, name)
+            .with_context(|| format!("{option} {name}: no control group of that unit; is it running?"))?
+    } else if Path::new(name).starts_with(&mount) {
+        PathBuf::from(name)
+    } else {
+        mount.join(name.trim_start_matches('/'))
+    };
+    if !path.is_dir() {
+        bail!(
+            "{option} {name}: no control group at {}; name a running unit or a control group",
+            path.display()
+        );
+    }
+    Ok(path)
+}
+
 /// Looks each name up: a process id, a systemd unit, or a path of a v2 control group (absolute, or below its mount).
 ///
 /// # Errors
@@ -40,25 +73,7 @@ pub(crate) fn find(names: &[String]) -> anyhow::Result<Protect> {
             found.pids.push(pid);
             continue;
         }
-        let mountinfo =
-            std::fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
-        let mount = v2_mount(&mountinfo).with_context(|| {
-            format!("--protect {name}: no cgroup v2 is mounted; name process ids instead")
-        })?;
-        let path = if UNIT_KINDS.iter().any(|kind| name.ends_with(kind)) && !name.contains('/') {
-            unit_below(&mount, name)
-                .with_context(|| format!("--protect {name}: no control group of that unit; is it running?"))?
-        } else if Path::new(name).starts_with(&mount) {
-            PathBuf::from(name)
-        } else {
-            mount.join(name.trim_start_matches('/'))
-        };
-        let meta = std::fs::metadata(&path).with_context(|| {
-            format!(
-                "--protect {name}: no control group at {}; name a process id, a unit or a control group",
-                path.display()
-            )
-        })?;
+        let meta = std::fs::metadata(group("--protect", name)?)?;
         found.cgroup_ids.push(meta.ino());
     }
     Ok(found)

@@ -9,11 +9,13 @@ use lull_core::{
     ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, RoomSetting, Share, StartRule,
     Variant,
 };
+use lull_linux::gate::qdisc::QdiscPlan;
 use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
 use super::cpu::CpuAim;
 use super::memory::{CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
+use super::net::options::NetOptions;
 use super::policy::PolicyChoice;
 use super::protect;
 use super::slo::SloChoice;
@@ -82,6 +84,10 @@ pub(crate) struct RunSettings {
     pub(crate) cpu: Option<CpuAim>,
     /// Whether the network is lent in the gaps only.
     pub(crate) watches_net: bool,
+    /// What else is background there.
+    pub(crate) tags: lull_bpf::Tags,
+    /// Interfaces that get two classes while the job runs.
+    pub(crate) qdiscs: Vec<QdiscPlan>,
     pub(crate) slo: Option<SloChoice>,
     /// `None`: what the job reads stays in the page cache.
     pub(crate) memory: Option<MemoryAim>,
@@ -128,6 +134,11 @@ struct RunSection {
     status: Option<StatusChoice>,
     protect: Vec<String>,
     disk: Vec<String>,
+    net_ports: Vec<String>,
+    net_address: Vec<String>,
+    net_mark: Vec<String>,
+    net_answer: Option<String>,
+    qdisc: Vec<String>,
 }
 
 /// The options of `lull run` as given, each still optional.
@@ -153,6 +164,7 @@ pub(crate) struct Given {
     pub(crate) status: Option<StatusChoice>,
     pub(crate) protect: Vec<String>,
     pub(crate) disks: Vec<String>,
+    pub(crate) net: NetOptions,
 }
 
 /// The longest time a job may be frozen at a stretch, or that it never is.
@@ -201,6 +213,14 @@ where
     text.map(|text| text.parse().map_err(|error| anyhow::anyhow!("run.{key}: {error}"))).transpose()
 }
 
+/// The same for a list.
+fn values<T: FromStr>(key: &str, texts: Vec<String>) -> anyhow::Result<Vec<T>>
+where
+    T::Err: std::fmt::Display,
+{
+    texts.into_iter().filter_map(|text| value(key, Some(text)).transpose()).collect()
+}
+
 /// What is wrong in the file, and in which line, in one line of its own.
 fn one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
     let what = error.message().trim_end().replace('\n', ", ");
@@ -240,6 +260,13 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Given> {
         status: run.status,
         protect: run.protect,
         disks: run.disk,
+        net: NetOptions {
+            net_ports: values("net-ports", run.net_ports)?,
+            net_address: values("net-address", run.net_address)?,
+            net_mark: values("net-mark", run.net_mark)?,
+            net_answer: run.net_answer,
+            qdisc: values("qdisc", run.qdisc)?,
+        },
     })
 }
 
@@ -326,6 +353,13 @@ impl Given {
             dirty_bytes: self.dirty.or(file.dirty).map_or(DIRTY_BYTES, |dirty| dirty.0),
             longest_hold: longest.map(|longest| longest.min(LONGEST_DIRTY_HOLD)),
         });
+        let net = self.net.or(file.net);
+        let watches_net = resources.contains(&ResourceChoice::Net);
+        if net.is_given() && !watches_net {
+            bail!(
+                "--net-ports, --net-address, --net-mark, --net-answer and --qdisc need net among --resources"
+            );
+        }
         let disks = if self.disks.is_empty() { file.disks } else { self.disks };
         if let Some(unknown) = disks.iter().find(|disk| !Path::new("/sys/block").join(disk).exists()) {
             bail!("--disk {unknown}: no such disk in /sys/block; `lull doctor` lists the disks");
@@ -336,7 +370,9 @@ impl Given {
             promise,
             watches_disks: lends(ResourceChoice::Disk),
             // Only when named: the job waits for the programs to load.
-            watches_net: resources.contains(&ResourceChoice::Net),
+            watches_net,
+            qdiscs: net.qdiscs()?,
+            tags: net.find()?,
             cpu,
             slo,
             memory,

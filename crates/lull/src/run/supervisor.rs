@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
 use lull_linux::clock;
+use lull_linux::gate::qdisc::TwoClasses;
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::sessions::Sessions;
@@ -63,6 +64,8 @@ pub(crate) struct Supervisor {
     pub(crate) unmet: Vec<String>,
     pub(crate) born: Nanos,
     pub(crate) wants_status: bool,
+    /// Interfaces whose queue goes back to what it was when the job has ended.
+    pub(crate) queues: Arc<Vec<TwoClasses>>,
 }
 
 /// An event counter of the kernel that ends the loop thread's sleep.
@@ -364,6 +367,7 @@ impl Supervisor {
             }
         }
         lock(&engine).release_all(clock::now());
+        self.queues.iter().for_each(TwoClasses::release);
         freezer.finish();
     }
 

@@ -111,7 +111,7 @@ pub fn prepare(work: Work, instances: u32, places: &Places, program: &Program) -
 
 /// A shell that runs `body` over and over, so many times at once, until its input ends. A body that fails is tried
 /// again, but not without a pause.
-fn script(body: &str, instances: u32) -> String {
+pub(in crate::experiment) fn script(body: &str, instances: u32) -> String {
     format!(
         "i=0; while [ $i -lt {instances} ]; do i=$((i+1)); \
          ( while :; do {{ {body}; }} || sleep 1; done ) & done; cat > /dev/null; kill 0"

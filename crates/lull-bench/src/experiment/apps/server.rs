@@ -11,7 +11,7 @@
 //! PostgreSQL refuses to run as root: root runs it as the user `postgres`, who must be able to enter the directory.
 
 use std::ffi::OsString;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 
@@ -21,6 +21,7 @@ use super::args::{App, AppsArgs};
 use super::packages;
 use crate::error::Context;
 use crate::experiment::trial::{Foreground, Window};
+use crate::netbed::Host;
 use crate::process::{Options, POLL, Proc, Program};
 use crate::units::Bytes;
 use crate::{Error, clock, corpus, stop};
@@ -64,8 +65,72 @@ fn path(program: &str) -> Result<OsString, Error> {
     packages::find(program).map(PathBuf::into_os_string).ok_or_else(missing)
 }
 
-fn free_address() -> Result<SocketAddr, Error> {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).to("find a free port")
+/// Where a server runs: its host and an empty directory.
+pub struct Place<'a> {
+    /// One of a test network; `None`: this machine's loopback.
+    pub host: Option<&'a Host>,
+    /// Where its files are.
+    pub directory: &'a Path,
+}
+
+impl Place<'_> {
+    fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+        match self.host {
+            None => Ok(work()),
+            Some(host) => host.namespace().inside(work),
+        }
+    }
+
+    /// Whether something listens at this address.
+    pub fn connects(&self, address: SocketAddr) -> bool {
+        self.inside(|| TcpStream::connect(address).is_ok()).unwrap_or(false)
+    }
+
+    /// Starts `argv` there, to end with the harness, and waits until `answers`.
+    ///
+    /// # Errors
+    /// When it ends or does not answer in time.
+    pub fn launch(
+        &self,
+        privileges: Vec<OsString>,
+        argv: Vec<OsString>,
+        answers: impl Fn() -> bool,
+    ) -> Result<(Proc, ChildStdout), Error> {
+        let mut whole: Vec<OsString> = Vec::new();
+        if let Some(host) = self.host {
+            whole.extend([
+                "nsenter".into(),
+                format!("--net={}", host.namespace().path()).into(),
+                "--".into(),
+            ]);
+        }
+        whole.extend(privileges);
+        whole.extend(argv);
+        let (mut process, stdout) = Proc::spawn(&whole, Options::default())?;
+        let deadline = clock::now().plus(READY);
+        while !answers() {
+            stop::check()?;
+            if let Some(exit) = process.poll()? {
+                return Err(process.failed(&format!("the server ended with {}", exit.status)));
+            }
+            if clock::now() >= deadline {
+                return Err(process.failed("the server does not answer"));
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok((process, stdout))
+    }
+}
+
+/// An address of that place where nobody listens.
+///
+/// # Errors
+/// When the host cannot be entered or has no free port.
+pub fn free_address(place: &Place<'_>) -> Result<SocketAddr, Error> {
+    let own = place.host.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), Host::v4);
+    let any = SocketAddr::new(own, 0);
+    let bound = place.inside(|| TcpListener::bind(any).and_then(|listener| listener.local_addr()))?;
+    bound.to("find a free port")
 }
 
 /// A directory that is empty.
@@ -87,10 +152,11 @@ impl Server {
     pub fn start(app: App, args: &AppsArgs, directory: &Path) -> Result<Self, Error> {
         fresh(directory)?;
         let directory = &directory.canonicalize().at("find", directory)?;
+        let place = Place { host: None, directory };
         match app {
-            App::Redis => Self::redis(args, directory),
-            App::Nginx => Self::nginx(args, directory),
-            App::Postgres => Self::postgres(args, directory),
+            App::Redis => Self::redis(&place, args.redis_rate),
+            App::Nginx => Self::nginx(&place, args.nginx_rate, args.common.seed),
+            App::Postgres => Self::postgres(args, &place),
             App::Edit => {
                 let mut load = words(["app-edit", "--project"]);
                 load.push(directory.join("project").into_os_string());
@@ -107,29 +173,6 @@ impl Server {
         Front(load)
     }
 
-    /// Starts `argv`, to end with the harness, and waits until `answers`.
-    fn launch(
-        privileges: Vec<OsString>,
-        argv: Vec<OsString>,
-        answers: impl Fn() -> bool,
-    ) -> Result<(Proc, ChildStdout), Error> {
-        let mut whole = privileges;
-        whole.extend(argv);
-        let (mut process, stdout) = Proc::spawn(&whole, Options::default())?;
-        let deadline = clock::now().plus(READY);
-        while !answers() {
-            stop::check()?;
-            if let Some(exit) = process.poll()? {
-                return Err(process.failed(&format!("the server ended with {}", exit.status)));
-            }
-            if clock::now() >= deadline {
-                return Err(process.failed("the server does not answer"));
-            }
-            std::thread::sleep(POLL);
-        }
-        Ok((process, stdout))
-    }
-
     fn client(protocol: &str, address: SocketAddr, rate: u64, items: u64) -> Vec<OsString> {
         let mut load = words(["app-client", "--protocol", protocol]);
         for (flag, value) in
@@ -140,32 +183,31 @@ impl Server {
         load
     }
 
-    fn redis(args: &AppsArgs, directory: &Path) -> Result<Self, Error> {
-        let address = free_address()?;
-        let mut argv = vec![path("redis-server")?];
-        argv.extend(words([
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "yes",
-            "--logfile",
-            "log",
-            "--port",
-        ]));
-        argv.extend([address.port().to_string().into(), "--dir".into(), directory.into()]);
-        let process = Self::launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || {
-            TcpStream::connect(address).is_ok()
-        })?;
-        let load = Self::client("redis", address, args.redis_rate, 10_000);
+    /// Redis, asked at this rate per second.
+    ///
+    /// # Errors
+    /// When it is not installed or does not start.
+    pub fn redis(place: &Place<'_>, rate: u64) -> Result<Self, Error> {
+        let address = free_address(place)?;
+        let mut argv = vec![path("redis-server")?, "--bind".into(), address.ip().to_string().into()];
+        // Without a password it would serve the loopback device alone.
+        argv.extend(words(["--protected-mode", if place.host.is_some() { "no" } else { "yes" }]));
+        argv.extend(words(["--save", "", "--appendonly", "yes", "--logfile", "log", "--port"]));
+        argv.extend([address.port().to_string().into(), "--dir".into(), place.directory.into()]);
+        let process =
+            place.launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || place.connects(address))?;
+        let load = Self::client("redis", address, rate, 10_000);
         Ok(Self { load, process: Some(process) })
     }
 
-    fn nginx(args: &AppsArgs, directory: &Path) -> Result<Self, Error> {
-        let address = free_address()?;
+    /// nginx, asked at this rate per second.
+    ///
+    /// # Errors
+    /// When it is not installed or does not start.
+    pub fn nginx(place: &Place<'_>, rate: u64, seed: u64) -> Result<Self, Error> {
+        let (address, directory) = (free_address(place)?, place.directory);
         for file in 0..FILES {
-            corpus::data_file(&directory.join(format!("www/f{file}")), FILE_SIZE, args.common.seed + file)?;
+            corpus::data_file(&directory.join(format!("www/f{file}")), FILE_SIZE, seed + file)?;
         }
         let at = directory.display();
         let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
@@ -179,14 +221,14 @@ impl Server {
         let configuration = directory.join("nginx.conf");
         std::fs::write(&configuration, text).at("write", &configuration)?;
         let argv = vec![path("nginx")?, "-p".into(), directory.into(), "-c".into(), configuration.into()];
-        let process = Self::launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || {
-            TcpStream::connect(address).is_ok()
-        })?;
-        let load = Self::client("http", address, args.nginx_rate, FILES);
+        let process =
+            place.launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || place.connects(address))?;
+        let load = Self::client("http", address, rate, FILES);
         Ok(Self { load, process: Some(process) })
     }
 
-    fn postgres(args: &AppsArgs, directory: &Path) -> Result<Self, Error> {
+    fn postgres(args: &AppsArgs, place: &Place<'_>) -> Result<Self, Error> {
+        let directory = place.directory;
         let mut privileges: Vec<OsString> = vec!["setpriv".into()];
         if nix::unistd::geteuid().is_root() {
             let unmet = |detail: String| Error::Unmet { what: format!("user {POSTGRES_USER}"), detail };
@@ -207,7 +249,7 @@ impl Server {
         make.extend(words(["--auth=trust", "--no-sync", "--username=postgres", "-D"]));
         make.push(data.clone().into());
         run(&make)?;
-        let port = free_address()?.port();
+        let port = free_address(place)?.port();
         let socket = directory.join(format!(".s.PGSQL.{port}"));
         let mut argv = vec![path("postgres")?, "-D".into(), data.into(), "-k".into(), directory.into()];
         argv.extend(words(["-c", "listen_addresses=", "-p"]));
@@ -215,7 +257,7 @@ impl Server {
         // SIGINT is PostgreSQL's fast shutdown.
         privileges.extend(words(["--pdeathsig", "INT"]));
         let process =
-            Self::launch(privileges, argv, || std::os::unix::net::UnixStream::connect(&socket).is_ok())?;
+            place.launch(privileges, argv, || std::os::unix::net::UnixStream::connect(&socket).is_ok())?;
         let pgbench = path("pgbench")?;
         let place = [OsString::from("--host"), directory.into(), "--port".into(), port.to_string().into()];
         let mut fill = vec![pgbench.clone()];

@@ -16,6 +16,14 @@ pub enum NetCase {
     TcpTcp,
     /// Questions and answers beside an upload, 100 Mb/s.
     Ask,
+    /// A connection that sends beside a download, 100 Mb/s.
+    TcpDown,
+    /// Questions and answers beside a download, 100 Mb/s.
+    AskDown,
+    /// Redis on the job's host beside rsync to the other one, 100 Mb/s.
+    NetRedis,
+    /// A web server on the job's host beside rsync to the other one, 100 Mb/s.
+    NetNginx,
 }
 
 /// Arguments of `lull bench net`.
@@ -23,7 +31,7 @@ pub enum NetCase {
 pub struct NetArgs {
     /// Cases to measure.
     #[arg(long, value_name = "CASE", value_enum, value_delimiter = ',',
-          default_values = ["udp-udp", "tcp-udp", "tcp-udp-far", "tcp-tcp", "ask"])]
+          default_values = ["udp-udp", "tcp-udp", "tcp-udp-far", "tcp-tcp", "ask", "tcp-down", "ask-down", "net-redis", "net-nginx"])]
     pub cases: Vec<NetCase>,
     /// Contenders to compare; alone and solo are always there, as references.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_net,
@@ -39,6 +47,9 @@ pub struct NetArgs {
     /// Rate of the links that are fast by default, in megabits per second.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub fast_mbit: u32,
+    /// Rate of the other links.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub slow_mbit: u32,
     /// What every experiment can be asked.
     #[command(flatten)]
     pub common: Common,

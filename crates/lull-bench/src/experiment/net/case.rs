@@ -9,21 +9,34 @@
 //! | `tcp-udp-far` | 100 Mb/s, 10 ms each way | 3 connections at an intensity | datagrams | figure 12 |
 //! | `tcp-tcp` | 100 Mb/s | a connection at an intensity | an upload | – |
 //! | `ask` | 100 Mb/s | 200-byte questions and answers, 3 ms apart | an upload | – |
+//! | `tcp-down` | 100 Mb/s | a connection that sends at an intensity | a download (5.4) | – |
+//! | `ask-down` | 100 Mb/s | 200-byte questions and answers, 3 ms apart | a download | – |
+//! | `net-redis` | 100 Mb/s | Redis beside the job, 1,000 requests per second from the other host | rsync to the other host | – |
+//! | `net-nginx` | 100 Mb/s | a web server beside the job, 50 files of 64 KiB per second | rsync to the other host | – |
+//!
+//! Requests to servers come at a constant rate, whatever the answers take.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use clap::ValueEnum;
 use lull_core::Nanos;
 
 use super::args::{NetArgs, NetCase};
 use crate::contender::Contender;
+use crate::experiment::apps::args::{App, Work};
+use crate::experiment::apps::packages;
 use crate::load::net::Protocol;
 use crate::netbed::LinkPlan;
 
 /// One way, of the far case.
 const FAR: Nanos = Nanos::from_millis(10);
-const SLOW_MBIT: u32 = 100;
+/// Requests per second to the servers.
+const REDIS_RATE: u64 = 1_000;
+const NGINX_RATE: u64 = 50;
+/// Kilobytes per second, as rsync counts them, of a megabit per second.
+const RSYNC_KIB: u32 = 122;
 /// Bytes of a datagram, and of a write to a connection, as in the paper.
 const DATAGRAM_BYTES: u32 = 1_400;
 const WRITE_BYTES: u32 = 128 << 10;
@@ -37,10 +50,35 @@ pub struct Case {
     pub name: String,
     /// The link.
     pub link: LinkPlan,
-    /// Arguments of the foreground's load, without its ends and times.
-    pub foreground: Vec<String>,
-    /// What carries the background.
-    pub background: Protocol,
+    /// The foreground.
+    pub foreground: Front,
+    /// The background.
+    pub background: Background,
+}
+
+/// A foreground.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Front {
+    /// Arguments of a load, without its ends and times.
+    Load(Vec<String>),
+    /// A server on the job's host.
+    Server {
+        /// Which.
+        app: App,
+        /// Requests per second.
+        rate: u64,
+    },
+}
+
+/// A background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Background {
+    /// Sends without end.
+    Upload(Protocol),
+    /// Receives without end, by TCP.
+    Download,
+    /// Copies files to the other host.
+    Rsync,
 }
 
 fn write_bytes(protocol: Protocol) -> u32 {
@@ -58,43 +96,51 @@ impl Case {
     /// The cases of that name: one for each intensity, where the foreground has one.
     pub fn all_of(group: NetCase, args: &NetArgs) -> Vec<Self> {
         let intensities =
-            if group == NetCase::Ask { args.intensity.get(..1) } else { Some(&args.intensity[..]) };
+            if has_intensity(group) { Some(&args.intensity[..]) } else { args.intensity.get(..1) };
         intensities.unwrap_or_default().iter().map(|percent| Self::of(group, *percent, args)).collect()
     }
 
     fn of(group: NetCase, percent: u64, args: &NetArgs) -> Self {
         let fast = LinkPlan::of_rate(args.fast_mbit);
-        let slow = LinkPlan::of_rate(SLOW_MBIT);
+        let slow = LinkPlan::of_rate(args.slow_mbit);
         let transfer = |protocol: Protocol, flows: u32| {
             let (size, intensity) = (write_bytes(protocol).to_string(), percent.to_string());
-            ["net-transfer", "--protocol", &word(&protocol), "--flows", &flows.to_string()]
-                .into_iter()
-                .chain(["--size", &size, "--intensity", &intensity])
-                .map(str::to_owned)
-                .collect()
+            let (carrier, flows) = (word(&protocol), flows.to_string());
+            let words = ["net-transfer", "--protocol", &carrier, "--flows", &flows];
+            let words = words.into_iter().chain(["--size", &size, "--intensity", &intensity]);
+            Front::Load(words.map(str::to_owned).collect())
         };
+        let ask = Front::Load(vec!["net-ask".to_owned()]);
+        let upload = Background::Upload;
         let (link, foreground, background) = match group {
-            NetCase::UdpUdp => (fast, transfer(Protocol::Udp, 3), Protocol::Udp),
-            NetCase::TcpUdp => (fast, transfer(Protocol::Tcp, 3), Protocol::Udp),
-            NetCase::TcpUdpFar => (slow.with_delay(FAR), transfer(Protocol::Tcp, 3), Protocol::Udp),
-            NetCase::TcpTcp => (slow, transfer(Protocol::Tcp, 1), Protocol::Tcp),
-            NetCase::Ask => (slow, vec!["net-ask".to_owned()], Protocol::Tcp),
+            NetCase::UdpUdp => (fast, transfer(Protocol::Udp, 3), upload(Protocol::Udp)),
+            NetCase::TcpUdp => (fast, transfer(Protocol::Tcp, 3), upload(Protocol::Udp)),
+            NetCase::TcpUdpFar => (slow.with_delay(FAR), transfer(Protocol::Tcp, 3), upload(Protocol::Udp)),
+            NetCase::TcpTcp => (slow, transfer(Protocol::Tcp, 1), upload(Protocol::Tcp)),
+            NetCase::Ask => (slow, ask, upload(Protocol::Tcp)),
+            NetCase::TcpDown => (slow, transfer(Protocol::Tcp, 1), Background::Download),
+            NetCase::AskDown => (slow, ask, Background::Download),
+            NetCase::NetRedis => {
+                (slow, Front::Server { app: App::Redis, rate: REDIS_RATE }, Background::Rsync)
+            }
+            NetCase::NetNginx => {
+                (slow, Front::Server { app: App::Nginx, rate: NGINX_RATE }, Background::Rsync)
+            }
         };
-        let name = if group == NetCase::Ask { word(&group) } else { format!("{}-{percent}", word(&group)) };
+        let name = if has_intensity(group) { format!("{}-{percent}", word(&group)) } else { word(&group) };
         Self { name, link, foreground, background }
     }
 
     /// Arguments of the background's load under this contender.
-    pub fn flood(&self, to: SocketAddr, contender: &Contender) -> Vec<OsString> {
-        let mut words =
-            ["net-flood", "--json", "--protocol", &word(&self.background)].map(str::to_owned).to_vec();
+    pub fn flood(&self, protocol: Protocol, to: SocketAddr, contender: &Contender) -> Vec<OsString> {
+        let mut words = ["net-flood", "--json", "--protocol", &word(&protocol)].map(str::to_owned).to_vec();
         words.extend(["--to".to_owned(), to.to_string()]);
-        words.extend(["--size".to_owned(), write_bytes(self.background).to_string()]);
+        words.extend(["--size".to_owned(), write_bytes(protocol).to_string()]);
         if contender.marks() {
             words.push("--mark".to_owned());
         }
         if *contender == Contender::FixedRate {
-            words.extend(["--rate-mbit".to_owned(), (self.link.rate_mbit / RATE_PART).to_string()]);
+            words.extend(["--rate-mbit".to_owned(), self.fixed_mbit().to_string()]);
         }
         if let Contender::Congestion(name) = contender {
             words.extend(["--congestion".to_owned(), (*name).to_owned()]);
@@ -102,11 +148,58 @@ impl Case {
         words.into_iter().map(OsString::from).collect()
     }
 
+    /// The same of a download that is counted in a file.
+    pub fn fetch(&self, from: SocketAddr, progress: &Path, contender: &Contender) -> Vec<OsString> {
+        let mut words: Vec<OsString> = ["net-fetch", "--json", "--from"].map(OsString::from).to_vec();
+        words.extend([from.to_string().into(), "--progress".into(), progress.into()]);
+        if contender.marks() {
+            words.push("--mark".into());
+        }
+        if *contender == Contender::FixedRate {
+            words.extend(["--rate-mbit".into(), self.fixed_mbit().to_string().into()]);
+        }
+        words
+    }
+
+    /// What rsync is told under this contender.
+    pub fn limit_of_rsync(&self, contender: &Contender) -> String {
+        match contender {
+            Contender::FixedRate => format!("--bwlimit={}", self.fixed_mbit() * RSYNC_KIB),
+            _ => String::new(),
+        }
+    }
+
+    fn fixed_mbit(&self) -> u32 {
+        self.link.rate_mbit / RATE_PART
+    }
+
     /// Why a contender makes no sense in this case.
     pub fn obstacle(&self, contender: &Contender) -> Option<String> {
-        (matches!(contender, Contender::Congestion(_)) && self.background == Protocol::Udp)
-            .then(|| "datagrams have no congestion control".to_owned())
+        let chooses = matches!(contender, Contender::Congestion(_));
+        let why = match self.background {
+            Background::Upload(Protocol::Udp) if chooses => "datagrams have no congestion control",
+            Background::Download if chooses => "the other side of a download chooses its congestion control",
+            Background::Rsync if chooses => "rsync does not choose its congestion control",
+            Background::Rsync if contender.marks() => "rsync does not mark its packets",
+            _ => return None,
+        };
+        Some(why.to_owned())
     }
+
+    /// What has to be installed.
+    pub fn missing(&self) -> Vec<&'static str> {
+        let server = match &self.foreground {
+            Front::Server { app, .. } => packages::of_app(*app),
+            Front::Load(_) => &[],
+        };
+        let work = if self.background == Background::Rsync { packages::of_work(Work::Rsync) } else { &[] };
+        packages::missing(server.iter().chain(work))
+    }
+}
+
+/// Whether the foreground sends at an intensity.
+fn has_intensity(group: NetCase) -> bool {
+    !matches!(group, NetCase::Ask | NetCase::AskDown | NetCase::NetRedis | NetCase::NetNginx)
 }
 
 #[cfg(test)]

@@ -21,6 +21,11 @@ fn the_line_says_what_is_waited_for() {
         background_bytes: 2048,
     }];
     assert!(text(&status).contains("| eth0 P 2.0 KiB, interval 25ms"));
+    let other =
+        LinkStatus { interface: "wlan0".into(), state: 'B', interval: "1ms".into(), background_bytes: 0 };
+    status.links.push(other);
+    let shown = text(&status);
+    assert!(shown.contains("| eth0 P ") && shown.contains("| wlan0 B "), "{shown}");
     status.memory = Some("resident 1.0 MiB, dirty 2.0 MiB".into());
     assert!(text(&status).contains("| resident 1.0 MiB, dirty 2.0 MiB |"));
     assert!(text(&status).ends_with("foreground 35us without, 40us with us"));

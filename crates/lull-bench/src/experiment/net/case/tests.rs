@@ -17,11 +17,21 @@ fn there_is_a_case_for_each_intensity_of_a_transfer() {
     let args = Asked::parse_from(["net", "--intensity", "10,90"]).args;
     let names = |group| Case::all_of(group, &args).into_iter().map(|case| case.name).collect::<Vec<_>>();
     assert_eq!(names(NetCase::TcpUdpFar), ["tcp-udp-far-10", "tcp-udp-far-90"]);
-    assert_eq!(names(NetCase::Ask), ["ask"]);
+    assert_eq!(names(NetCase::TcpDown), ["tcp-down-10", "tcp-down-90"]);
+    for (group, name) in
+        [(NetCase::Ask, "ask"), (NetCase::AskDown, "ask-down"), (NetCase::NetRedis, "net-redis")]
+    {
+        assert_eq!(names(group), [name]);
+    }
 }
 
 fn flood(group: NetCase, contender: &Contender) -> String {
-    let words = case(group).flood(SocketAddr::from(([10, 0, 0, 2], 5)), contender);
+    let to = SocketAddr::from(([10, 0, 0, 2], 5));
+    let case = case(group);
+    let words = match case.background {
+        Background::Upload(protocol) => case.flood(protocol, to, contender),
+        _ => case.fetch(to, Path::new("/p"), contender),
+    };
     words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
@@ -36,6 +46,26 @@ fn each_contender_changes_the_background_in_its_own_way() {
         flood(NetCase::TcpTcp, &Contender::Congestion("cubic")),
         format!("{plain} --congestion cubic")
     );
+}
+
+#[test]
+fn a_download_is_limited_where_it_is_read() {
+    let plain = "net-fetch --json --from 10.0.0.2:5 --progress /p";
+    assert_eq!(flood(NetCase::AskDown, &Contender::Unmanaged), plain);
+    assert_eq!(flood(NetCase::TcpDown, &Contender::FixedRate), format!("{plain} --rate-mbit 25"));
+    assert_eq!(flood(NetCase::TcpDown, &Contender::Marked), format!("{plain} --mark"));
+    assert!(case(NetCase::TcpDown).obstacle(&Contender::Congestion("bbr")).is_some());
+}
+
+#[test]
+fn rsync_takes_a_rate_and_no_mark() {
+    let rsync = case(NetCase::NetNginx);
+    assert_eq!(rsync.limit_of_rsync(&Contender::FixedRate), "--bwlimit=3050");
+    assert_eq!(rsync.limit_of_rsync(&Contender::Unmanaged), "");
+    for contender in [Contender::Marked, Contender::Priority, Contender::Congestion("bbr")] {
+        assert!(rsync.obstacle(&contender).is_some(), "{contender:?}");
+    }
+    assert!(rsync.obstacle(&Contender::Lull(Vec::new())).is_none());
 }
 
 #[test]

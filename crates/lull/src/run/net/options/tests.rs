@@ -1,0 +1,53 @@
+//! What wins, and what is refused.
+
+use super::NetOptions;
+use crate::run::settings::{Given, parse};
+
+fn refusal(text: &str) -> String {
+    let error = parse(text).and_then(|file| Given::default().over(file)).unwrap_err();
+    let error = format!("{error:#}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    error
+}
+
+#[test]
+fn the_command_line_replaces_what_the_file_says_of_the_same_kind() {
+    let line = NetOptions { net_ports: vec!["80".parse().unwrap()], ..NetOptions::default() };
+    let file = NetOptions {
+        net_ports: vec!["873".parse().unwrap()],
+        net_mark: vec!["0x10".parse().unwrap()],
+        ..NetOptions::default()
+    };
+    let both = line.clone().or(file.clone());
+    assert_eq!((both.net_ports, both.net_mark), (line.net_ports, file.net_mark));
+}
+
+#[test]
+fn the_file_has_the_same_names() {
+    let text = "[run]\nresources = [\"net\"]\nnet-ports = [\"6881-6889\"]\nnet-address = [\"10.0.0.7\"]\nnet-mark = [\"0x10/0xff\"]\n";
+    let tags = Given::default().over(parse(text).unwrap()).unwrap().tags;
+    assert_eq!(tags.ports, ["6881-6889".parse().unwrap()]);
+    assert_eq!(tags.addresses, ["10.0.0.7".parse::<std::net::IpAddr>().unwrap()]);
+    assert_eq!(tags.marks, ["0x10/0xff".parse().unwrap()]);
+    assert!(tags.root_group.is_some_and(|root| root.join("cgroup.controllers").exists()));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    for (text, word) in [
+        ("net-ports = [\"9-3\"]", "run.net-ports: '9-3'"),
+        ("net-address = [\"10.0.0\"]", "run.net-address"),
+        ("net-mark = [\"0\"]", "run.net-mark: '0'"),
+        ("net-ports = [\"873\"]", "need net among --resources"),
+        ("qdisc = [\"eth0\"]", "need net among --resources"),
+        ("resources = [\"net\"]\nqdisc = [\"eth0:fast\"]", "run.qdisc: 'fast'"),
+        ("net-answer = \"all\"", "need net among --resources"),
+        ("resources = [\"net\"]\nnet-answer = \"no-such.service\"", "--net-answer no-such.service"),
+    ] {
+        let error = refusal(&format!("[run]\n{text}\n"));
+        assert!(error.contains(word), "{text}: {error}");
+    }
+    let many: Vec<String> = (1..=17).map(|port| format!("\"{port}\"")).collect();
+    let error = refusal(&format!("[run]\nresources = [\"net\"]\nnet-ports = [{}]\n", many.join(", ")));
+    assert!(error.contains("17 are too many"), "{error}");
+}

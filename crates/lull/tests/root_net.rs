@@ -13,7 +13,8 @@ use std::process::{Child, Command};
 
 use common::net::bed;
 use common::{
-    assert_nothing_left, clean_text, finish, helper, lull_run, new_marker, send, spawn_marked, wait_until,
+    AWAKE, assert_nothing_left, clean_text, finish, helper, lull_run, new_marker, send, spawn_marked,
+    wait_until,
 };
 use lull_bench::netbed::{self, Bed};
 use serde_json::Value;
@@ -22,7 +23,7 @@ const ENDLESS: [&str; 4] = ["--resources", "net", "--interval", "inf"];
 
 /// A command as `lull_run` makes it, on the left host.
 fn on_left(bed: &Bed, options: &[&str], script: &str) -> Command {
-    let mut command = lull_run(options, &["bash", "-c", script]);
+    let mut command = lull_run(options, &["bash", "-c", &format!("{AWAKE}{script}")]);
     bed.left.namespace().confine(&mut command);
     command
 }

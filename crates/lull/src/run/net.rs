@@ -21,6 +21,7 @@
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::mpsc;
 
 use lull_bpf::record::{WAKE_FOREGROUND_END, WAKE_LEAK};
 use lull_bpf::{Congestion, Interface, NetSensor, NetSettings};
@@ -35,6 +36,7 @@ use serde::{Deserialize, Serialize};
 
 mod room;
 
+pub(crate) use room::wait_for;
 use room::{Keeping, RoomThread};
 
 use super::disk::policy_flags;
@@ -237,18 +239,28 @@ impl Net {
         let Some(longest) = self.rules.hold.map(|hold| hold.longest) else { return };
         let needing = |link: &&mut Link| matches!(link.room, Waiting::Nowhere) && link.interface.leaks() > 0;
         for link in self.links.iter_mut().filter(needing) {
-            link.room = match self.sensor.hold_datagrams(&link.interface, link.index) {
-                Ok(()) => Waiting::Room(RoomThread::start(Keeping {
+            let held = self.sensor.hold_datagrams(&link.interface, link.index);
+            let room = held.map_err(|error| error.to_string()).and_then(|()| {
+                RoomThread::start(Keeping {
                     name: link.name.clone(),
                     interface: link.interface.clone(),
                     variant: self.rules.variant,
                     start_rule: self.rules.start_rule,
                     longest,
                     batch: self.rules.depth.min(ParlourSetting::default().batch),
-                })),
-                Err(error) => Waiting::Refused(error.to_string()),
-            };
+                })
+            });
+            link.room = room.map_or_else(Waiting::Refused, Waiting::Room);
         }
+    }
+
+    /// Sends what a job that has ended left in waiting rooms; see [`wait_for`].
+    pub(crate) fn empty_rooms(&self) -> Vec<mpsc::Receiver<()>> {
+        let rooms = self.links.iter().filter_map(|link| match &link.room {
+            Waiting::Room(thread) => Some(thread.empty()),
+            Waiting::Nowhere | Waiting::Refused(_) => None,
+        });
+        rooms.collect()
     }
 
     /// Whether some interface wants the job frozen.

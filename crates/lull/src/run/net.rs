@@ -1,7 +1,7 @@
 //! The network of the live engine: per interface a sensor, an interval, and what holds the job's traffic.
 //!
 //! ```text
-//!  BPF on the interface's queue ──largest round trip──▶ RoundTrips ──interval──▶ the interface's record
+//!  BPF on the interface's queue ──round trip, cost─────▶ RoundTrips ──interval──▶ the interface's record
 //!        │                                                                          │ read by the kernel
 //!        │                                                                          ▼
 //!        │                                                                TCP of the job: `lull_idle` yields
@@ -26,8 +26,8 @@ use std::sync::mpsc;
 use lull_bpf::record::{WAKE_FOREGROUND_END, WAKE_LEAK};
 use lull_bpf::{Congestion, Interface, NetSensor, NetSettings};
 use lull_core::{
-    DepthChoice, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos, Observation,
-    ParlourSetting, RoundTripSetting, RoundTrips, StartRule, State, Variant, derive_state,
+    DepthChoice, Histogram, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos,
+    Observation, ParlourSetting, RoundTripSetting, RoundTrips, StartRule, State, Variant, derive_state,
 };
 use lull_linux::gate::room::Room;
 use lull_linux::probe::net::{NetFacts, interfaces};
@@ -55,6 +55,8 @@ const LIST_EVERY: Nanos = Nanos::from_secs(1);
 const AUTO_DEPTH: u32 = 44;
 /// What counts as a packet in that bound: a full one of an Ethernet.
 const PACKET_BYTES: u64 = 1_514;
+/// From so many packets it is said what a preemption costs.
+const COST_PACKETS: u64 = 64;
 /// A frozen job runs for this long between two holds.
 const FLOOR: Nanos = Nanos::from_micros(500);
 
@@ -81,10 +83,29 @@ struct Link {
     index: u32,
     interface: Interface,
     trips: RoundTrips,
+    cost: Cost,
     interval: Interval,
     hold: Option<Hold>,
     frozen: bool,
     room: Waiting,
+}
+
+/// What a preemption costs: how long background packets are in the queue, in the middle.
+#[derive(Debug, Default)]
+struct Cost {
+    before: Histogram,
+    last: Option<Nanos>,
+}
+
+impl Cost {
+    fn step(&mut self, service: &Histogram) -> Option<Nanos> {
+        let new = service.since(&self.before);
+        if new.count() >= COST_PACKETS {
+            self.last = new.quantile(0.5);
+            self.before.clone_from(service);
+        }
+        self.last
+    }
 }
 
 /// Where the datagrams of one interface wait.
@@ -192,6 +213,7 @@ impl Net {
                     index: found.index,
                     interface,
                     trips: RoundTrips::new(RoundTripSetting::default(), now),
+                    cost: Cost::default(),
                     interval: Interval::NONE,
                     hold: self.rules.hold.map(Hold::new),
                     frozen: false,
@@ -208,7 +230,10 @@ impl Net {
         self.asked = now;
         for link in &mut self.links {
             link.interval = match self.rules.interval {
-                IntervalChoice::Auto => link.trips.step(now, link.interface.take_rtt()),
+                IntervalChoice::Auto => {
+                    let cost = link.cost.step(&link.interface.service());
+                    link.trips.step(now, link.interface.take_rtt(), cost)
+                }
                 IntervalChoice::Fixed(interval) => interval,
             };
             let flags = policy_flags(self.rules.variant, self.rules.start_rule);

@@ -52,8 +52,6 @@ const ETHER_TYPE_AT: usize = 12;
 /// The type for local experiments (IEEE 802): of the frame that wakes the bucket.
 const KICK_TYPE: [u8; 2] = [0x88, 0xb5];
 const KICK_BYTES: usize = 60;
-/// What the room may have in the interface's queue, about seven packets; the kernel doubles it for its own bookkeeping.
-const SEND_BUFFER_BYTES: usize = 8 << 10;
 /// As the address has it.
 const AF_PACKET: libc::sa_family_t = 17;
 /// TC_PRIO_BULK: the kernel's own queues send it last.
@@ -75,7 +73,8 @@ pub struct Room {
 }
 
 impl Room {
-    /// Makes a room, with a first fill, for the interface of this name, in the calling thread's network namespace.
+    /// Makes a room, with a first fill, for the interface of this name, in the calling thread's network namespace. It has no
+    /// bound yet.
     ///
     /// # Errors
     /// Without CAP_NET_ADMIN and CAP_NET_RAW, or where the kernel has no TUN devices or no token bucket.
@@ -87,7 +86,6 @@ impl Room {
         let (device, name) = tun::open(&format!("{NAME}%d"), layer)?;
         let index = if_nametoindex(name.as_str())?;
         setsockopt(&packets, sockopt::Priority, &PRIORITY)?;
-        setsockopt(&packets, sockopt::SndBuf, &SEND_BUFFER_BYTES)?;
         let netlink = Netlink::open()?;
         netlink.start(index, mtu, RING_PACKETS)?;
         let room = Self {
@@ -164,12 +162,14 @@ impl Room {
         self.netlink.queued(self.index).map(|queued| queued > 0)
     }
 
-    /// Lets the interface's queue have any number of the room's packets from now on.
+    /// Bounds what the interface's queue may have of the room's packets, as the kernel counts them; `None` for no bound.
     ///
     /// # Errors
     /// Without CAP_NET_ADMIN.
-    pub fn lift_bound(&self) -> io::Result<()> {
-        Ok(setsockopt(&self.packets, sockopt::SndBufForce, &(i32::MAX as usize / 2))?)
+    pub fn set_bound(&self, bytes: Option<u32>) -> io::Result<()> {
+        // The kernel doubles it for its own bookkeeping, and counts with that.
+        let bytes = bytes.map_or(i32::MAX as usize / 2, |bytes| bytes as usize / 2);
+        Ok(setsockopt(&self.packets, sockopt::SndBufForce, &bytes)?)
     }
 
     /// Takes the next packet that has come through the bucket into `space`; `None` if there is none.

@@ -99,12 +99,18 @@ struct Cost {
 
 impl Cost {
     fn step(&mut self, service: &Histogram) -> Option<Nanos> {
-        let new = service.since(&self.before);
-        if new.count() >= COST_PACKETS {
-            self.last = new.quantile(0.5);
-            self.before.clone_from(service);
-        }
+        self.last = self.fresh(service).or(self.last);
         self.last
+    }
+
+    /// As soon as enough packets have passed since the last.
+    fn fresh(&mut self, service: &Histogram) -> Option<Nanos> {
+        let new = service.since(&self.before);
+        if new.count() < COST_PACKETS {
+            return None;
+        }
+        self.before.clone_from(service);
+        new.quantile(0.5)
     }
 }
 

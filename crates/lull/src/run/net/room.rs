@@ -17,10 +17,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use lull_bpf::Interface;
-use lull_core::{Nanos, Parlour, ParlourSetting, StartRule, State, Variant, derive_state};
+use lull_core::{Nanos, Parlour, ParlourSetting, QueueBound, StartRule, State, Variant, derive_state};
 use lull_linux::clock;
 use lull_linux::gate::room::Room;
 
+use super::{COST_PACKETS, Cost};
 use crate::run::supervisor::Nudge;
 
 /// How often a room looks whether it is still wanted, if nothing else wakes it.
@@ -133,6 +134,10 @@ struct Keeper {
     parlour: Parlour,
     waiting: VecDeque<Vec<u8>>,
     spare: Vec<Vec<u8>>,
+    /// Packets given since the bound was looked at.
+    given: u64,
+    in_queue: Cost,
+    bound: QueueBound,
 }
 
 impl Keeper {
@@ -140,7 +145,34 @@ impl Keeper {
         let setting =
             ParlourSetting { longest: keeping.longest, batch: keeping.batch, ..ParlourSetting::default() };
         let parlour = Parlour::new(setting);
-        Self { room, keeping, parlour, waiting: VecDeque::new(), spare: Vec::new() }
+        let bound = QueueBound::default();
+        // Without it one preemption costs more.
+        let _ = room.set_bound(Some(bound.bytes()));
+        Self {
+            room,
+            keeping,
+            parlour,
+            waiting: VecDeque::new(),
+            spare: Vec::new(),
+            given: 0,
+            in_queue: Cost::default(),
+            bound,
+        }
+    }
+
+    /// Fits what may be in the interface's queue to the link.
+    fn adapt(&mut self) {
+        if self.given < COST_PACKETS {
+            return;
+        }
+        self.given = 0;
+        let before = self.bound;
+        if let Some(time) = self.in_queue.fresh(&self.keeping.interface.service()) {
+            self.bound.step(time);
+        }
+        if self.bound != before {
+            let _ = self.room.set_bound(Some(self.bound.bytes()));
+        }
     }
 
     fn run(mut self, orders: &Orders) {
@@ -161,6 +193,7 @@ impl Keeper {
             let step = self.parlour.step(now, state, self.waiting.len());
             let admits = state.admits_background();
             self.give(step.pass, admits);
+            self.adapt();
             if admits && !self.waiting.is_empty() {
                 continue;
             }
@@ -215,6 +248,7 @@ impl Keeper {
             let Some(packet) = self.waiting.pop_front() else { return };
             // An interface that is down or gone loses it, as it would have lost it at once.
             let _ = self.room.give(&packet);
+            self.given += 1;
             if self.spare.len() < SPARE {
                 self.spare.push(packet);
             }
@@ -246,7 +280,7 @@ impl Keeper {
             let gated = now < held;
             if now >= end {
                 // As the kernel does with what an ended program leaves.
-                let _ = self.room.lift_bound();
+                let _ = self.room.set_bound(None);
                 self.give(u32::MAX, false);
             } else if !gated || self.state(now).0.admits_background() {
                 self.give(self.keeping.batch, gated);

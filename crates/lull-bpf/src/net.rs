@@ -394,6 +394,11 @@ impl Interface {
         Some(Nanos(self.raw().rtt_ns.swap(0, Ordering::Relaxed))).filter(|rtt| *rtt > Nanos::ZERO)
     }
 
+    /// Time in the queue of background packets.
+    pub fn service(&self) -> Histogram {
+        self.raw().device.service.read()
+    }
+
     /// Asks for one wake-up at the next of these events (`WAKE_*`). Read the state again afterwards: the event may
     /// have come just before.
     pub fn ask_wake(&self, reasons: u32) {

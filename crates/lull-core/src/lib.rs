@@ -27,6 +27,7 @@
 //! | [`smart`] | the job held in the foreground's busy periods (Yan et al., 2012) |
 //! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
 //! | [`parlour`] | when datagrams that wait may leave |
+//! | [`queue_bound`] | how much background an interface's queue may have |
 //! | [`round_trip`] | the interval of a network interface, from the foreground's round trips |
 //! | [`trial`] | measured harm: randomised short holds, a confidence interval, a verdict |
 #![forbid(unsafe_code)]
@@ -44,6 +45,7 @@ pub mod machine;
 pub mod manners;
 pub mod pages;
 pub mod parlour;
+pub mod queue_bound;
 mod random;
 pub mod resource;
 pub mod room;
@@ -76,6 +78,7 @@ pub use machine::{
 pub use manners::{Manners, MannersSetting, MannersState, Progress};
 pub use pages::PageSet;
 pub use parlour::{Parlour, ParlourSetting, ParlourStep};
+pub use queue_bound::QueueBound;
 pub use resource::{Input, Resource, Ticket, Wake};
 pub use room::{Room, RoomAction, RoomSetting, RoomView};
 pub use round_trip::{RoundTripSetting, RoundTrips};

@@ -13,12 +13,21 @@
 //!    └──────┘ ◀──────── └──────────────┘ ◀────────────────── └─────────┘
 //!              I or B       at once, with a new `since`
 //! ```
+//! The end of F has no time of its own, so whoever keeps the room looks for it: often at first, and the longer the hold the less
+//! often, so that the last look is late by a small share of it.
+//!
 //! Edge cases: a clock that steps back begins a new hold; an empty room has no hold.
 //!
 //! Source: the paper, section 3.2 (the interval of the network scheduler); house rule that every hold is bounded.
 
 use crate::machine::State;
 use crate::time::Nanos;
+
+/// How long after a look the next one is, at least and at most …
+const LOOK_LEAST: Nanos = Nanos::from_micros(50);
+const LOOK_MOST: Nanos = Nanos::from_micros(500);
+/// … and as a share of the hold.
+const LOOKS_PER_HOLD: u64 = 16;
 
 /// How a room is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,33 +53,44 @@ pub struct ParlourStep {
     pub pass: u32,
     /// When to look again, unless the state changes before; `None` while nothing waits.
     pub due: Option<Nanos>,
+    /// When to look for the end of F; `None` while nothing is held.
+    pub look: Option<Nanos>,
 }
 
 /// The keeper of one room.
 #[derive(Clone, Debug)]
 pub struct Parlour {
     setting: ParlourSetting,
+    /// The last trickle, or the beginning of the hold.
     since: Option<Nanos>,
+    began: Option<Nanos>,
 }
 
 impl Parlour {
     /// An empty room.
     pub fn new(setting: ParlourSetting) -> Self {
-        Self { setting, since: None }
+        Self { setting, since: None, began: None }
     }
 
     /// Decides, with the interface's state and the packets that wait.
     pub fn step(&mut self, now: Nanos, state: State, waiting: usize) -> ParlourStep {
         let ParlourSetting { longest, trickle, batch } = self.setting;
         if state.admits_background() || waiting == 0 {
-            self.since = None;
-            return ParlourStep { pass: batch, due: None };
+            (self.since, self.began) = (None, None);
+            return ParlourStep { pass: batch, due: None, look: None };
         }
+        let began = self.began.filter(|began| *began <= now).unwrap_or(now);
+        self.began = Some(began);
+        let wait = Nanos(now.since(began).0 / LOOKS_PER_HOLD).max(LOOK_LEAST).min(LOOK_MOST);
         let since = self.since.filter(|since| *since <= now).unwrap_or(now);
         let over = now >= since.plus(longest);
         let since = if over { now } else { since };
         self.since = Some(since);
-        ParlourStep { pass: if over { trickle } else { 0 }, due: Some(since.plus(longest)) }
+        ParlourStep {
+            pass: if over { trickle } else { 0 },
+            due: Some(since.plus(longest)),
+            look: Some(now.plus(wait)),
+        }
     }
 }
 

@@ -9,6 +9,10 @@
 //! The largest is kept over two spans, the present one and the one before, so that it is forgotten after one to two spans
 //! without such a connection.
 //!
+//! That interval is longer than need be where a preemption costs little: a sender with a full window loses of its throughput what
+//! the background in the queue adds to its round trip. Where that is a twentieth at most, a few times the cost is enough, which bounds
+//! what preemptions take of the link.
+//!
 //! ```text
 //!   round trips   ──────●────●──┬──●────────────┬───────────────┬──▶ time
 //!   largest of           this   │  before, this │ before        │ forgotten
@@ -28,11 +32,21 @@ pub struct RoundTripSetting {
     pub most: Nanos,
     /// How long the largest round trip counts at least.
     pub span: Nanos,
+    /// A preemption costs little if it is this part of the largest round trip …
+    pub little: u64,
+    /// … and then the interval is so many times the cost.
+    pub times: u64,
 }
 
 impl Default for RoundTripSetting {
     fn default() -> Self {
-        Self { least: Nanos::from_micros(250), most: Nanos::from_millis(200), span: Nanos::from_secs(1) }
+        Self {
+            least: Nanos::from_micros(250),
+            most: Nanos::from_millis(200),
+            span: Nanos::from_secs(1),
+            little: 20,
+            times: 4,
+        }
     }
 }
 
@@ -51,17 +65,20 @@ impl RoundTrips {
         Self { setting, began: now, before: Nanos::ZERO, this: Nanos::ZERO }
     }
 
-    /// Takes in the largest round trip since the last step; returns the interval to use.
-    pub fn step(&mut self, now: Nanos, largest: Option<Nanos>) -> Interval {
+    /// Takes in the largest round trip since the last step, and what a preemption costs now, if that is known: how long background
+    /// takes to leave the queue. Returns the interval to use.
+    pub fn step(&mut self, now: Nanos, largest: Option<Nanos>, cost: Option<Nanos>) -> Interval {
         let passed = now.since(self.began);
         if passed >= self.setting.span {
             self.before = if passed < self.setting.span.times(2) { self.this } else { Nanos::ZERO };
             (self.this, self.began) = (Nanos::ZERO, now);
         }
         self.this = self.this.max(largest.unwrap_or(Nanos::ZERO));
-        let RoundTripSetting { least, most, .. } = self.setting;
+        let RoundTripSetting { least, most, little, times, .. } = self.setting;
         let largest = self.this.max(self.before);
-        Interval::Finite(largest.plus(Nanos(largest.0 / 4)).max(least).min(most))
+        let whole = largest.plus(Nanos(largest.0 / 4));
+        let enough = cost.filter(|cost| cost.times(little) <= largest).map(|cost| cost.times(times));
+        Interval::Finite(enough.unwrap_or(whole).min(whole).max(least).min(most))
     }
 }
 

@@ -12,7 +12,9 @@
  *
  * The state is looked at with each packet that comes; held, enough come to see
  * the end. What was announced before cannot be taken back: the other side may
- * send that much once. The guardian opens the windows after lull's death.
+ * send that much once. While the program reads it, the kernel may think that a
+ * larger buffer helps, and widen the window with it: it is made small again. The
+ * guardian opens the windows after lull's death.
  */
 #ifndef LULL_RECEIVE_H
 #define LULL_RECEIVE_H
@@ -52,7 +54,7 @@ static __always_inline void packet_comes(struct bpf_sock_ops *ctx)
 	window = bpf_sk_storage_get(&windows, socket, NULL, held ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (!window)
 		return;
-	if (held && !*window) {
+	if (held && tp->window_clamp > LULL_HELD_WINDOW) {
 		*window = tp->window_clamp;
 		LULL_SET(ctx, SOL_TCP, TCP_WINDOW_CLAMP, LULL_HELD_WINDOW);
 	} else if (!held && *window) {

@@ -10,13 +10,13 @@
 //! call, it has to wait in a queue of the kernel, and the sender has to wait for that queue.
 //!
 //! Approach: the room is a TUN or TAP device, whose queue is a token bucket. What waits in the bucket is charged to the
-//! sender's socket, so a sender whose socket buffer is full sleeps in its call, as it does on a slow interface. *Closed*, the bucket lets
-//! 32 KiB through to lull and then next to nothing; *open*, all that waits. A few datagrams per hold never meet its end; a flood
-//! needs no answer from user space to be stopped. A packet in the room keeps its link
-//! header, so it needs no second routing.
+//! sender's socket, so a sender whose socket buffer is full sleeps in its call, as it does on a slow interface. A *fill* lets
+//! 128 KiB through to lull, and then next to nothing until the next one. So lull never has to stop anybody: a flood stops by
+//! itself, what lull holds is bounded, and a few datagrams per hold never meet the end of a fill. A packet in the room keeps its
+//! link header, so it needs no second routing.
 //!
 //! Fails open: the device is gone with the descriptor. What waited is lost then, as in any queue that goes away, and
-//! senders wake up. Closed, the bucket still leaks 100 kB/s, so that senders of a lull that hangs wake up too.
+//! senders wake up. Without fills the bucket still leaks 10 kB/s, so that senders of a lull that hangs wake up too.
 //!
 //! Units: packets and bytes. Source: tc-tbf(8), packet(7), `net/sched/sch_tbf.c`.
 
@@ -39,14 +39,12 @@ const NAME: &str = "lull";
 const RING_PACKETS: u32 = 4_096;
 /// What may wait in the bucket: many senders with full socket buffers.
 const LIMIT_BYTES: u32 = 64 << 20;
-const OPEN_BYTES_PER_S: u32 = u32::MAX;
-const OPEN_BURST_BYTES: u32 = 1 << 20;
-const CLOSED_BYTES_PER_S: u32 = 100_000;
-/// What a closed bucket lets through at once, from its closing on.
-pub const CLOSED_BURST_BYTES: u32 = 32 << 10;
+const LEAK_BYTES_PER_S: u32 = 10_000;
+/// What a fill lets through, if packets are not jumbo.
+const FILL_BYTES: u32 = 128 << 10;
 /// What a packet counts in a bucket beside its length, so that tiny ones are few too.
-pub const OVERHEAD_BYTES: u16 = 512;
-/// Room for a link header in a burst.
+const OVERHEAD_BYTES: u16 = 512;
+/// Room for a link header.
 const HEADER_BYTES: u32 = 64;
 /// An Ethernet header, and where its source and type are.
 const ETHER_BYTES: usize = 14;
@@ -54,8 +52,6 @@ const ETHER_TYPE_AT: usize = 12;
 /// The type for local experiments (IEEE 802): of the frame that wakes the bucket.
 const KICK_TYPE: [u8; 2] = [0x88, 0xb5];
 const KICK_BYTES: usize = 60;
-/// What the room may have in the interface's queue, about seven packets; the kernel doubles it for its own bookkeeping.
-const SEND_BUFFER_BYTES: usize = 8 << 10;
 /// As the address has it.
 const AF_PACKET: libc::sa_family_t = 17;
 /// TC_PRIO_BULK: the kernel's own queues send it last.
@@ -69,23 +65,27 @@ pub struct Room {
     interface: u32,
     layer: Layer,
     packets: OwnedFd,
+    kicks: OwnedFd,
     netlink: Netlink,
     mtu: u32,
-    closed: bool,
+    /// As the bucket counts, since the last fill.
+    taken_bytes: u32,
 }
 
 impl Room {
-    /// Makes a room, closed, for the interface of this name, in the calling thread's network namespace.
+    /// Makes a room, with a first fill, for the interface of this name, in the calling thread's network namespace. It has no
+    /// bound yet.
     ///
     /// # Errors
     /// Without CAP_NET_ADMIN and CAP_NET_RAW, or where the kernel has no TUN devices or no token bucket.
     pub fn open(interface: &str) -> io::Result<Self> {
         let packets = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
+        // Of its own, so that no kick waits behind what is given.
+        let kicks = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
         let (layer, mtu) = facts(&packets, interface)?;
         let (device, name) = tun::open(&format!("{NAME}%d"), layer)?;
         let index = if_nametoindex(name.as_str())?;
         setsockopt(&packets, sockopt::Priority, &PRIORITY)?;
-        setsockopt(&packets, sockopt::SndBuf, &SEND_BUFFER_BYTES)?;
         let netlink = Netlink::open()?;
         netlink.start(index, mtu, RING_PACKETS)?;
         let room = Self {
@@ -94,11 +94,12 @@ impl Room {
             interface: if_nametoindex(interface)?,
             layer,
             packets,
+            kicks,
             netlink,
             mtu,
-            closed: true,
+            taken_bytes: 0,
         };
-        room.shape()?;
+        room.pour()?;
         Ok(room)
     }
 
@@ -118,39 +119,57 @@ impl Room {
         self.device.as_raw_fd()
     }
 
-    /// Whether senders of more than the burst have to wait.
-    pub fn is_closed(&self) -> bool {
-        self.closed
+    /// What a fill lets through: two packets of any size fit.
+    fn fill_bytes(&self) -> u32 {
+        FILL_BYTES.max(2 * (self.mtu + HEADER_BYTES + u32::from(OVERHEAD_BYTES)))
     }
 
-    /// Closes the bucket, with a new burst, or lets through what waits.
+    /// Whether so much has come through that something may wait in the bucket.
+    pub fn is_low(&self) -> bool {
+        self.taken_bytes >= self.fill_bytes() / 2
+    }
+
+    /// Lets more through.
     ///
     /// # Errors
-    /// When the kernel refuses the rate: the room is as it was.
-    pub fn set_closed(&mut self, closed: bool) -> io::Result<()> {
-        if closed == self.closed {
-            return Ok(());
-        }
-        self.closed = closed;
-        let shaped = self.shape();
-        if shaped.is_err() {
-            self.closed = !closed;
-        } else if !closed {
-            // The bucket looks at its new rate when the next packet comes.
-            let kick: Vec<u8> = [0; ETHER_TYPE_AT].into_iter().chain(KICK_TYPE).collect();
-            let padding = vec![0; KICK_BYTES - kick.len()];
-            let _ = self.send(self.index, KICK_TYPE, &[kick, padding].concat());
-        }
-        shaped
+    /// When the kernel refuses: the bucket is as it was.
+    pub fn fill(&mut self) -> io::Result<()> {
+        self.pour()?;
+        self.taken_bytes = 0;
+        // The bucket looks at what it may do when the next packet comes.
+        let kick: Vec<u8> = [0; ETHER_TYPE_AT].into_iter().chain(KICK_TYPE).collect();
+        let padding = vec![0; KICK_BYTES - kick.len()];
+        // Where there is no room for it, earlier ones wait and do the same.
+        let kick = [kick, padding].concat();
+        let _ = send(&self.kicks, self.index, KICK_TYPE, &kick, libc::MSG_DONTWAIT);
+        Ok(())
     }
 
-    fn shape(&self) -> io::Result<()> {
-        let (bytes_per_s, burst_bytes) = if self.closed {
-            (CLOSED_BYTES_PER_S, CLOSED_BURST_BYTES.max(self.mtu + HEADER_BYTES))
-        } else {
-            (OPEN_BYTES_PER_S, OPEN_BURST_BYTES)
+    fn pour(&self) -> io::Result<()> {
+        let bucket = Bucket {
+            bytes_per_s: LEAK_BYTES_PER_S,
+            burst_bytes: self.fill_bytes(),
+            limit_bytes: LIMIT_BYTES,
         };
-        self.netlink.shape(self.index, Bucket { bytes_per_s, burst_bytes, limit_bytes: LIMIT_BYTES })
+        self.netlink.shape(self.index, bucket)
+    }
+
+    /// Whether anything waits in the bucket.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    pub fn is_any_queued(&self) -> io::Result<bool> {
+        self.netlink.queued(self.index).map(|queued| queued > 0)
+    }
+
+    /// Bounds what the interface's queue may have of the room's packets, as the kernel counts them; `None` for no bound.
+    ///
+    /// # Errors
+    /// Without CAP_NET_ADMIN.
+    pub fn set_bound(&self, bytes: Option<u32>) -> io::Result<()> {
+        // The kernel doubles it for its own bookkeeping, and counts with that.
+        let bytes = bytes.map_or(i32::MAX as usize / 2, |bytes| bytes as usize / 2);
+        Ok(setsockopt(&self.packets, sockopt::SndBufForce, &bytes)?)
     }
 
     /// Takes the next packet that has come through the bucket into `space`; `None` if there is none.
@@ -164,6 +183,9 @@ impl Room {
             match self.device.read(space) {
                 Ok(len) => {
                     space.truncate(len);
+                    let counted =
+                        u32::try_from(len).unwrap_or(u32::MAX).saturating_add(OVERHEAD_BYTES.into());
+                    self.taken_bytes = self.taken_bytes.saturating_add(counted);
                     if self.ether_type(space).is_some() {
                         return Ok(Some(len));
                     }
@@ -196,29 +218,29 @@ impl Room {
     /// As send(2): the interface is down or gone.
     pub fn give(&self, packet: &[u8]) -> io::Result<()> {
         let Some(kind) = self.ether_type(packet) else { return Ok(()) };
-        self.send(self.interface, kind, packet)
+        send(&self.packets, self.interface, kind, packet, 0)
     }
+}
 
-    fn send(&self, index: u32, kind: [u8; 2], packet: &[u8]) -> io::Result<()> {
-        // SAFETY: all zero is a valid address.
-        let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        to.sll_family = AF_PACKET;
-        to.sll_ifindex = index.cast_signed();
-        to.sll_protocol = u16::from_ne_bytes(kind);
-        let len = libc::socklen_t::try_from(size_of_val(&to)).unwrap_or(0);
-        // SAFETY: packet and address live through the call.
-        let sent = unsafe {
-            libc::sendto(
-                self.packets.as_raw_fd(),
-                packet.as_ptr().cast(),
-                packet.len(),
-                0,
-                (&raw const to).cast(),
-                len,
-            )
-        };
-        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    }
+fn send(socket: &OwnedFd, index: u32, kind: [u8; 2], packet: &[u8], flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: all zero is a valid address.
+    let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    to.sll_family = AF_PACKET;
+    to.sll_ifindex = index.cast_signed();
+    to.sll_protocol = u16::from_ne_bytes(kind);
+    let len = libc::socklen_t::try_from(size_of_val(&to)).unwrap_or(0);
+    // SAFETY: packet and address live through the call.
+    let sent = unsafe {
+        libc::sendto(
+            socket.as_raw_fd(),
+            packet.as_ptr().cast(),
+            packet.len(),
+            flags,
+            (&raw const to).cast(),
+            len,
+        )
+    };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 nix::ioctl_read_bad!(

@@ -1,7 +1,7 @@
 //! The network of the live engine: per interface a sensor, an interval, and what holds the job's traffic.
 //!
 //! ```text
-//!  BPF on the interface's queue ──largest round trip──▶ RoundTrips ──interval──▶ the interface's record
+//!  BPF on the interface's queue ──round trip, cost─────▶ RoundTrips ──interval──▶ the interface's record
 //!        │                                                                          │ read by the kernel
 //!        │                                                                          ▼
 //!        │                                                                TCP of the job: `lull_idle` yields
@@ -21,12 +21,13 @@
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::mpsc;
 
 use lull_bpf::record::{WAKE_FOREGROUND_END, WAKE_LEAK};
 use lull_bpf::{Congestion, Interface, NetSensor, NetSettings};
 use lull_core::{
-    DepthChoice, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos, Observation,
-    ParlourSetting, RoundTripSetting, RoundTrips, StartRule, State, Variant, derive_state,
+    DepthChoice, Histogram, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos,
+    Observation, ParlourSetting, RoundTripSetting, RoundTrips, StartRule, State, Variant, derive_state,
 };
 use lull_linux::gate::room::Room;
 use lull_linux::probe::net::{NetFacts, interfaces};
@@ -36,6 +37,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) mod options;
 mod room;
 
+pub(crate) use room::wait_for;
 use room::{Keeping, RoomThread};
 
 use super::disk::policy_flags;
@@ -54,6 +56,8 @@ const LIST_EVERY: Nanos = Nanos::from_secs(1);
 const AUTO_DEPTH: u32 = 44;
 /// What counts as a packet in that bound: a full one of an Ethernet.
 const PACKET_BYTES: u64 = 1_514;
+/// From so many packets it is said what a preemption costs.
+const COST_PACKETS: u64 = 64;
 /// A frozen job runs for this long between two holds.
 const FLOOR: Nanos = Nanos::from_micros(500);
 
@@ -80,10 +84,35 @@ struct Link {
     index: u32,
     interface: Interface,
     trips: RoundTrips,
+    cost: Cost,
     interval: Interval,
     hold: Option<Hold>,
     frozen: bool,
     room: Waiting,
+}
+
+/// What a preemption costs: how long background packets are in the queue, in the middle.
+#[derive(Debug, Default)]
+struct Cost {
+    before: Histogram,
+    last: Option<Nanos>,
+}
+
+impl Cost {
+    fn step(&mut self, service: &Histogram) -> Option<Nanos> {
+        self.last = self.fresh(service).or(self.last);
+        self.last
+    }
+
+    /// As soon as enough packets have passed since the last.
+    fn fresh(&mut self, service: &Histogram) -> Option<Nanos> {
+        let new = service.since(&self.before);
+        if new.count() < COST_PACKETS {
+            return None;
+        }
+        self.before.clone_from(service);
+        new.quantile(0.5)
+    }
 }
 
 /// Where the datagrams of one interface wait.
@@ -199,6 +228,7 @@ impl Net {
                     index: found.index,
                     interface,
                     trips: RoundTrips::new(RoundTripSetting::default(), now),
+                    cost: Cost::default(),
                     interval: Interval::NONE,
                     hold: self.rules.hold.map(Hold::new),
                     frozen: false,
@@ -222,7 +252,10 @@ impl Net {
         self.asked = now;
         for link in &mut self.links {
             link.interval = match self.rules.interval {
-                IntervalChoice::Auto => link.trips.step(now, link.interface.take_rtt()),
+                IntervalChoice::Auto => {
+                    let cost = link.cost.step(&link.interface.service());
+                    link.trips.step(now, link.interface.take_rtt(), cost)
+                }
                 IntervalChoice::Fixed(interval) => interval,
             };
             let flags = policy_flags(self.rules.variant, self.rules.start_rule);
@@ -257,18 +290,28 @@ impl Net {
             matches!(link.room, Waiting::Nowhere) && (link.interface.leaks() > 0 || others)
         };
         for link in self.links.iter_mut().filter(needing) {
-            link.room = match self.sensor.hold_datagrams(&link.interface, link.index) {
-                Ok(()) => Waiting::Room(RoomThread::start(Keeping {
+            let held = self.sensor.hold_datagrams(&link.interface, link.index);
+            let room = held.map_err(|error| error.to_string()).and_then(|()| {
+                RoomThread::start(Keeping {
                     name: link.name.clone(),
                     interface: link.interface.clone(),
                     variant: self.rules.variant,
                     start_rule: self.rules.start_rule,
                     longest,
                     batch: self.rules.depth.min(ParlourSetting::default().batch),
-                })),
-                Err(error) => Waiting::Refused(error.to_string()),
-            };
+                })
+            });
+            link.room = room.map_or_else(Waiting::Refused, Waiting::Room);
         }
+    }
+
+    /// Sends what a job that has ended left in waiting rooms; see [`wait_for`].
+    pub(crate) fn empty_rooms(&self) -> Vec<mpsc::Receiver<()>> {
+        let rooms = self.links.iter().filter_map(|link| match &link.room {
+            Waiting::Room(thread) => Some(thread.empty()),
+            Waiting::Nowhere | Waiting::Refused(_) => None,
+        });
+        rooms.collect()
     }
 
     /// Whether some interface wants the job frozen.

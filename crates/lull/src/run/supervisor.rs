@@ -31,7 +31,7 @@ use super::family::Family;
 use super::freezer::Freezer;
 use super::memory::{Memory, MemoryAim};
 use super::messages::{FromSupervisor, ToSupervisor};
-use super::net::Net;
+use super::net::{self, Net};
 use super::regulator::Regulator;
 use super::sensors::{self, Sensors};
 use super::settings::RunSettings;
@@ -331,7 +331,11 @@ impl Supervisor {
                 let front_gone = self.hear(|supervisor| {
                     job_ended = true;
                     // What lives on in the group goes on reading.
-                    memory.iter().filter(|_| freezer.is_empty()).for_each(Memory::settle);
+                    if freezer.is_empty() {
+                        memory.iter().for_each(Memory::settle);
+                        let rooms = lock(&engine).net.as_ref().map(Net::empty_rooms);
+                        net::wait_for(&rooms.unwrap_or_default());
+                    }
                     let mut summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
                     summary.memory = memory.as_ref().map(Memory::summary);
                     let failure = memory.as_ref().and_then(Memory::failure);

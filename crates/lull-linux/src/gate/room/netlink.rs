@@ -1,7 +1,7 @@
-//! The few netlink requests that a waiting room needs: starting its device, and the rate of its queue.
+//! The few netlink requests that a waiting room needs: starting its device, the rate of its queue, and what waits there.
 //!
-//! A request is a header, a fixed part and attributes; the kernel answers each with 0 or an error number. Source: rtnetlink(7),
-//! `include/uapi/linux/if_link.h`, `include/uapi/linux/pkt_sched.h`.
+//! A request is a header, a fixed part and attributes; the kernel answers each with 0 or an error number, after what was asked
+//! for. Source: rtnetlink(7), `include/uapi/linux/if_link.h`, `include/uapi/linux/pkt_sched.h`.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -17,6 +17,9 @@ const AF_INET6: u16 = 10;
 const ADDR_GEN_NONE: u8 = 1;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
+/// `struct tc_stats`, and where it has the number of packets that wait.
+const TCA_STATS: u16 = 3;
+const QUEUED_AT: usize = 28;
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_BURST: u16 = 6;
 const TC_H_ROOT: u32 = 0xffff_ffff;
@@ -24,6 +27,12 @@ const LINKLAYER_ETHERNET: u8 = 1;
 /// Where messages and attributes begin: at multiples of this.
 const ALIGN: usize = 4;
 const HEADER_BYTES: usize = 16;
+/// Of `struct tcmsg`.
+const QUEUE_BYTES: usize = 20;
+const ATTRIBUTE_BYTES: usize = 4;
+/// Where a message and an attribute say what they are.
+const KIND_AT: usize = 4;
+const ATTRIBUTE_KIND_AT: usize = 2;
 
 /// What a token bucket lets through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +77,7 @@ impl Netlink {
             message
         };
         // A kernel without IPv6 makes up no addresses either.
-        self.ask(message(true)).or_else(|_| self.ask(message(false)))
+        self.ask(message(true)).or_else(|_| self.ask(message(false))).map(|_| ())
     }
 
     /// Gives the interface's queue this bucket, whatever it had.
@@ -85,29 +94,67 @@ impl Netlink {
             message.attribute(TCA_TBF_PARMS, &parameters);
             message.attribute(TCA_TBF_BURST, &bucket.burst_bytes.to_ne_bytes());
         });
-        self.ask(message)
+        self.ask(message).map(|_| ())
     }
 
-    fn ask(&self, message: Message) -> io::Result<()> {
+    /// How many packets wait in the interface's queue.
+    pub(super) fn queued(&self, index: u32) -> io::Result<u32> {
+        // Before Linux 6.13 only an echo sends the answer to who asked.
+        let mut message = Message::new(libc::RTM_GETQDISC, libc::NLM_F_ECHO);
+        message.bytes(&[0; 4]).word(index).word(0).word(TC_H_ROOT).word(0);
+        let answer = self.ask(message)?;
+        let attributes = answer.get(HEADER_BYTES + QUEUE_BYTES..).unwrap_or_default();
+        let stats = attribute_of(attributes, TCA_STATS);
+        let queued = stats.and_then(|stats| word_at(stats, QUEUED_AT));
+        queued.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// What the kernel sends before it says that all went well; empty for most requests.
+    fn ask(&self, message: Message) -> io::Result<Vec<u8>> {
         let message = message.finish();
         // SAFETY: the buffer lives through the call.
         let sent = unsafe { libc::send(self.0.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
         if sent < 0 {
             return Err(io::Error::last_os_error());
         }
-        let mut answer = [0_u8; 1024];
-        // SAFETY: as above.
-        let got = unsafe { libc::recv(self.0.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) };
-        if got < 0 {
-            return Err(io::Error::last_os_error());
+        let mut answer = Vec::new();
+        loop {
+            let mut part = [0_u8; 4096];
+            // SAFETY: as above.
+            let got = unsafe { libc::recv(self.0.as_raw_fd(), part.as_mut_ptr().cast(), part.len(), 0) };
+            let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+            let part = &part[..got];
+            if half_at(part, KIND_AT).map(i32::from) != Some(libc::NLMSG_ERROR) {
+                answer = part.to_vec();
+                continue;
+            }
+            // After the header an error number, 0 for none, below zero.
+            return match word_at(part, HEADER_BYTES).map(u32::cast_signed) {
+                Some(0) => Ok(answer),
+                Some(number) => Err(io::Error::from_raw_os_error(-number)),
+                None => Err(io::ErrorKind::UnexpectedEof.into()),
+            };
         }
-        // After the header an error number, 0 for none, below zero.
-        let number = answer.get(HEADER_BYTES..HEADER_BYTES + 4).and_then(|bytes| bytes.try_into().ok());
-        match number.map(i32::from_ne_bytes) {
-            Some(0) => Ok(()),
-            Some(number) => Err(io::Error::from_raw_os_error(-number)),
-            None => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+fn half_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at + 2)?.try_into().ok().map(u16::from_ne_bytes)
+}
+
+fn word_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes)
+}
+
+/// The value of the first attribute of this kind.
+fn attribute_of(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
+    loop {
+        let length = usize::from(half_at(attributes, 0)?);
+        let value = attributes.get(ATTRIBUTE_BYTES..length)?;
+        if half_at(attributes, ATTRIBUTE_KIND_AT)? == kind {
+            return Some(value);
         }
+        attributes = attributes.get(length.next_multiple_of(ALIGN)..)?;
     }
 }
 

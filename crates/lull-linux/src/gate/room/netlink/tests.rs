@@ -13,3 +13,14 @@ fn attributes_are_padded_and_lengths_count_what_they_hold() {
     assert_eq!((half(20), half(22)), (9, 7));
     assert_eq!(bytes[24..], [1, 2, 3, 4, 5, 0, 0, 0]);
 }
+
+#[test]
+fn an_attribute_is_found_behind_others_and_a_broken_one_ends_the_search() {
+    let mut message = Message(Vec::new());
+    message.attribute(TCA_KIND, b"tbf\0x");
+    message.attribute(TCA_STATS, &[9; 36]);
+    assert_eq!(attribute_of(&message.0, TCA_STATS), Some(&[9; 36][..]));
+    assert_eq!(attribute_of(&message.0, TCA_OPTIONS), None);
+    assert_eq!(attribute_of(&message.0[..20], TCA_STATS), None);
+    assert_eq!(attribute_of(&[0; 8], TCA_STATS), None);
+}

@@ -67,6 +67,14 @@ pub fn data_file(path: &Path, size: Bytes, seed: u64) -> Result<(), Error> {
     })
 }
 
+/// Reads a file once from end to end. What is below a virtual disk may cache it; so the first run to read it is served like
+/// the others.
+pub fn read_through(path: &Path) -> Result<(), Error> {
+    let mut file = File::open(path).at("open", path)?;
+    std::io::copy(&mut file, &mut std::io::sink()).at("read", path)?;
+    Ok(())
+}
+
 /// A tree of files with `total` bytes or a little more under `root`; kept if its stamp fits.
 pub fn tree(root: &Path, total: Bytes, sizes: Sizes, seed: u64) -> Result<Tree, Error> {
     let plan = plan(root, total, sizes, seed);

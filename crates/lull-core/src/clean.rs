@@ -73,9 +73,9 @@ impl<K: Copy + Eq + Hash> Cleaner<K> {
         self.pages() > self.bound
     }
 
-    /// No page rests any more: the job is over, or the foreground needs the memory.
-    pub fn hurry(&mut self) {
-        self.hurries = true;
+    /// Whether no page rests: the job is over, or the foreground needs the memory.
+    pub fn hurry(&mut self, hurries: bool) {
+        self.hurries = hurries;
     }
 
     /// The job made `pages` of `chunk` dirty.

@@ -4,17 +4,20 @@
 //! out; the two then take pages from each other, and a foreground that comes second may never get its working set (Ryu et
 //! al., section 3.2: more than 200 times its time).
 //!
-//! Approach: a *reserve* is kept free ahead of demand. When less than that is free, pages of the job go in a batch that is
-//! large beside what the kernel takes at a time (their section 3.3), and more of them the faster the foreground grows. From
-//! then on the job has a *ceiling*, so that it does not take back what it gave; the ceiling rises again, slowly, while much
-//! is free. The reserve itself follows the pressure: it doubles while the foreground has to wait for pages, and shrinks
-//! while it does not.
+//! Approach: a *reserve* is kept free ahead of demand. While others grow, as much again as they took of late is *wanted*
+//! free beside it, `AHEAD` times: taking pages is slower than filling them, so it has to begin long before nothing is
+//! left. When less than that is free, pages of the job go in batches that are large beside what the kernel takes at a time
+//! (their section 3.3). From then on the job has a *ceiling*, so that it does not take back what it gave; the ceiling rises
+//! again, slowly, while much is free. Where memory is scarce the job has one before it gave anything, so that it cannot take
+//! the reserve between two looks. The reserve itself follows the pressure: it doubles while the foreground has to wait for
+//! pages, and shrinks while it does not.
 //!
 //! ```text
-//!                    free < reserve                          free < reserve
-//!   ┌──────┐ ─────── page out, ceiling ──────▶ ┌─────────┐ ──── page out, lower ──┐
-//!   │ Open │                                   │ Ceiling │ ◀──────────────────────┘
-//!   └──────┘ ◀── ceiling beyond all there is ─ └─────────┘ ◀── free ≥ 2 × reserve for REST: raise
+//!                     free < wanted: page out
+//!                     scarce: at what there is less the reserve
+//!   ┌──────┐ ────────────────────────────────▶ ┌─────────┐ ── free < wanted: page out, lower ──┐
+//!   │ Open │                                   │ Ceiling │ ◀───────────────────────────────────┘
+//!   └──────┘ ◀── ceiling beyond all there is ─ └─────────┘ ◀── free ≥ 2 × wanted for REST: raise
 //! ```
 //!
 //! The thresholds of their section 3.2: below `low` the job is left alone and, where the kernel can, protected; above
@@ -35,6 +38,16 @@ const LEAST_RESERVE_PART: u64 = 32;
 const MOST_RESERVE_PART: u64 = 8;
 /// … but never more than this.
 const RESERVE_AT_MOST: u64 = 512 << 20;
+/// A batch at most: what goes in some tens of milliseconds, after which there may be other things to do.
+const MOST_BATCH: u64 = 64 << 20;
+/// What others took of late is forgotten in about this time.
+const LATELY: Nanos = Nanos::from_millis(500);
+/// This many times what others took of late is wanted free, …
+const AHEAD: u64 = 2;
+/// … beside the reserve, but not more than one part in these of all there is.
+const MOST_AHEAD_PART: u64 = 4;
+/// With less free than one part in these of all there is, memory is scarce.
+const SCARCE_PART: u64 = 4;
 /// How long much must be free before the ceiling rises, and no page be waited for before the reserve shrinks.
 const REST: Nanos = Nanos::from_secs(1);
 /// Pages that the foreground waits for between two looks, and that are no accident.
@@ -103,6 +116,9 @@ pub struct Room {
     reserve_since: Nanos,
     /// When somebody else's memory grew last.
     grew: Nanos,
+    /// What others took of late.
+    rise_bytes: u64,
+    looked: Nanos,
     seen: Option<RoomView>,
 }
 
@@ -116,6 +132,8 @@ impl Room {
             ceiling_since: Nanos::ZERO,
             reserve_since: Nanos::ZERO,
             grew: Nanos::ZERO,
+            rise_bytes: 0,
+            looked: Nanos::ZERO,
             seen: None,
         }
     }
@@ -141,38 +159,70 @@ impl Room {
         self.setting.high_bytes.max(self.setting.low_bytes)
     }
 
+    /// What is to be free now: the reserve, and more while others grow.
+    fn wanted(&self, view: &RoomView) -> u64 {
+        let ahead = self.rise_bytes.saturating_mul(AHEAD).min(view.total_bytes / MOST_AHEAD_PART);
+        self.reserve_bytes + ahead
+    }
+
     /// A look at the memory.
     pub fn step(&mut self, now: Nanos, view: &RoomView) -> RoomAction {
         let before = self.seen.replace(*view).unwrap_or(*view);
         self.follow_pressure(now, view, &before);
-        let growth = view.others_bytes().saturating_sub(before.others_bytes());
-        if growth > CALM_BYTES {
-            self.grew = now;
-        }
-        let is_short = view.free_bytes < self.reserve_bytes && view.job_bytes > self.floor();
+        self.follow_growth(now, view, &before);
+        let wanted = self.wanted(view);
+        let is_short = view.free_bytes < wanted && view.job_bytes > self.floor();
         let mut page_out_bytes = 0;
         if is_short {
-            // What was taken since the last look is likely to be taken once more before the next one.
-            let wanted = self.reserve_bytes - view.free_bytes + growth;
-            page_out_bytes = wanted.max(LEAST_BATCH).min(view.job_bytes - self.floor());
+            let batch = (wanted - view.free_bytes).clamp(LEAST_BATCH, MOST_BATCH);
+            page_out_bytes = batch.min(view.job_bytes - self.floor());
             self.ceiling = Some(view.job_bytes - page_out_bytes);
             self.ceiling_since = now;
-        } else if let Some(ceiling) = self.ceiling
-            && view.free_bytes >= 2 * self.reserve_bytes
-            && now.since(self.ceiling_since) >= REST
-        {
-            let more = (view.free_bytes - self.reserve_bytes) / 2;
-            let raised = ceiling.max(view.job_bytes).saturating_add(more);
-            // A ceiling that the job could not reach anyway is none.
-            self.ceiling = Some(raised).filter(|raised| *raised < view.job_bytes + view.free_bytes);
-            self.ceiling_since = now;
+        } else {
+            self.follow_free(now, view, wanted);
         }
         RoomAction {
             page_out_bytes,
             ceiling_bytes: self.ceiling,
             is_short,
-            next_look: self.next_look(now, view),
+            next_look: self.next_look(now, view, wanted),
         }
+    }
+
+    /// The ceiling while enough is free: the job leaves the reserve alone, and gets back what nobody wants.
+    fn follow_free(&mut self, now: Nanos, view: &RoomView, wanted: u64) {
+        let all = view.job_bytes + view.free_bytes;
+        let least = view.job_bytes.max(self.floor());
+        // Half-way between where its pages have to go and where the ceiling rises.
+        let most = all.saturating_sub(self.reserve_bytes + self.reserve_bytes / 2).max(least);
+        let is_scarce = view.free_bytes < view.total_bytes / SCARCE_PART;
+        match self.ceiling {
+            None if is_scarce => {
+                self.ceiling = Some(most);
+                self.ceiling_since = now;
+            }
+            Some(ceiling) if ceiling > most => self.ceiling = Some(most),
+            Some(ceiling) if view.free_bytes >= 2 * wanted && now.since(self.ceiling_since) >= REST => {
+                let more = (view.free_bytes - self.reserve_bytes) / 2;
+                let raised = ceiling.max(view.job_bytes).saturating_add(more).min(most);
+                self.ceiling = Some(raised).filter(|raised| is_scarce || *raised < most);
+                self.ceiling_since = now;
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what others took since the last look to what they took of late, of which some is forgotten.
+    fn follow_growth(&mut self, now: Nanos, view: &RoomView, before: &RoomView) {
+        let (others, others_before) = (view.others_bytes(), before.others_bytes());
+        if others > others_before + CALM_BYTES {
+            self.grew = now;
+        }
+        let rise = (self.rise_bytes + others).saturating_sub(others_before);
+        let passed = now.since(self.looked).min(LATELY);
+        let forgotten = u128::from(rise) * u128::from(passed.0) / u128::from(LATELY.0);
+        self.rise_bytes = rise - u64::try_from(forgotten).unwrap_or(rise);
+        self.looked = now;
     }
 
     /// The reserve doubles while the foreground waits for pages and the job has some to give; else it shrinks.
@@ -190,9 +240,9 @@ impl Room {
         self.reserve_bytes = self.reserve_bytes.clamp(least, most.max(least));
     }
 
-    /// Before the foreground can have taken half of what is above the reserve.
-    fn next_look(&self, now: Nanos, view: &RoomView) -> Nanos {
-        let above = view.free_bytes.saturating_sub(self.reserve_bytes);
+    /// Before the foreground can have taken half of what is above what is wanted.
+    fn next_look(&self, now: Nanos, view: &RoomView, wanted: u64) -> Nanos {
+        let above = view.free_bytes.saturating_sub(wanted);
         let calm = Nanos(now.since(self.grew).0 / CALM_PART).clamp(SOONEST, SCARCE);
         Nanos::from_micros(above / 2 / FASTEST).clamp(calm, LATEST)
     }

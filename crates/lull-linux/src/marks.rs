@@ -28,7 +28,7 @@ pub mod apply;
 mod plan;
 pub mod sessions;
 
-pub use apply::{Mark, MarkSet, enter};
+pub use apply::{Mark, MarkSet, enter, serve_the_foreground};
 pub use plan::{Choice, Effect, Plan, Reason};
 
 #[cfg(test)]

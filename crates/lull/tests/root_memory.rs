@@ -138,6 +138,44 @@ fn root_a_job_that_reads_its_own_data_again_keeps_it_within_the_bound() {
 }
 
 #[test]
+fn root_while_the_job_lives_what_it_read_stays_within_the_bound() {
+    let Some(dir) = place() else { return };
+    let file = new_file(dir.path(), "data", 48 * MIB);
+    let read = format!("cat {0} > /dev/null", dir.path().join("data").display());
+    let script = format!("{read}; {read}; touch {}; exec sleep 1000", dir.path().join("done").display());
+    let child = started(dir.path(), &["--cache-keep", "8MiB"], &script, &new_marker());
+    wait_until("the job to have read", || dir.path().join("done").exists());
+    // The job holds nothing back: what is over the bound goes though it reads no more.
+    wait_until("what is over the bound to go", || cached(&file) <= 8 * MIB / page_bytes());
+    assert!(cached(&file) > 0, "something is kept for the job");
+    send(child.id(), libc::SIGTERM);
+    finish(child);
+    wait_until("the rest to go", || cached(&file) == 0);
+}
+
+#[test]
+fn root_dirty_pages_are_written_while_the_job_lives() {
+    let Some(dir) = place() else { return };
+    let path = dir.path().join("out");
+    let script = format!(
+        "head -c 16777216 /dev/zero > {}; touch {}; exec sleep 1000",
+        path.display(),
+        dir.path().join("done").display()
+    );
+    // The kernel would leave this little alone for half a minute.
+    let child = started(dir.path(), &["--dirty", "64MiB"], &script, &new_marker());
+    wait_until("the job to have written", || dir.path().join("done").exists());
+    let file = File::open(&path).unwrap();
+    wait_until("its pages to be clean", || {
+        let counts = cache_counts(&file, 0, 16 * MIB).unwrap();
+        counts.dirty + counts.writeback == 0
+    });
+    send(child.id(), libc::SIGTERM);
+    finish(child);
+    wait_until("its pages to go", || cached(&file) == 0);
+}
+
+#[test]
 fn root_without_the_resource_the_pages_stay() {
     let Some(dir) = place() else { return };
     let file = new_file(dir.path(), "data", MIB);

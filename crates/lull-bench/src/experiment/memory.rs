@@ -6,7 +6,7 @@
 //!     └─ the contender's command … lull run … the job        limit: in a group of its own, below
 //! ```
 //! A limited group stands for a small machine: what is in it competes for its memory as on a machine of that size, and the
-//! control (lull with all its processes) has to fit in too. Files are made cold, and what a run wrote is removed and
+//! control (lull with all its processes) has to fit in too. Files are read once, then made cold, and what a run wrote is removed and
 //! synced, before the next one. Bounds on dirty pages are pinned to the kernel's own for all contenders but `dirty-bytes`.
 //! The quiet cases run to their end without a foreground.
 
@@ -91,6 +91,7 @@ impl Bench<'_> {
                 Some(detail) => self.ledger.unmet(&case.name, Some(&contender), detail)?,
             }
         }
+        case.cold.iter().try_for_each(|path| corpus::read_through(path))?;
         // In use for all contenders or for none.
         let _swap = match case.swaps {
             true => match SwapFile::add(self.directory, case::SWAP) {

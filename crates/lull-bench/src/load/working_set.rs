@@ -14,8 +14,9 @@
 use std::hint::black_box;
 
 use lull_core::Nanos;
+use memmap2::MmapMut;
 
-use crate::load::file::Buffer;
+use crate::error::Context;
 use crate::load::hog::Chain;
 use crate::load::latency::Recorder;
 use crate::load::{LoadLine, LoadReport, ShiftArgs, end_after, own_cpu_ns};
@@ -85,8 +86,9 @@ pub fn run(
     let mut begun = started.plus(args.shift.warmup);
     let mut all = Recorder::new();
     let mut random = fastrand::Rng::with_seed(args.seed);
-    let mut set = Buffer::new(pages * PAGE)?;
-    for piece in set.bytes().chunks_mut(PIECE * PAGE) {
+    // Not zeroed beforehand: a page is there once a piece has filled it.
+    let mut set = MmapMut::map_anon(pages * PAGE).to("reserve the working set")?;
+    for piece in set.chunks_mut(PIECE * PAGE) {
         if stop::requested() {
             break;
         }
@@ -112,7 +114,7 @@ pub fn run(
         let before = now;
         for _ in 0..args.touches {
             let page = random.usize(0..pages);
-            if let Some(byte) = set.bytes().get_mut(page * PAGE) {
+            if let Some(byte) = set.get_mut(page * PAGE) {
                 *byte = black_box(byte.wrapping_add(1));
             }
         }

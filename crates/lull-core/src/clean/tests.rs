@@ -34,7 +34,7 @@ fn many_pages_do_not_rest_nor_does_anything_in_a_hurry() {
     assert!(!cleaner.is_over());
     let mut cleaner = Cleaner::new(100);
     cleaner.dirtied(Nanos(1), 'a', &range(0, 1));
-    cleaner.hurry();
+    cleaner.hurry(true);
     assert!(cleaner.next(Nanos(1), 8).is_some());
 }
 

@@ -71,7 +71,53 @@ fn batches_are_large_and_grow_with_the_foreground() {
     let mut fast = Machine::new(0, 0, 120);
     fast.look();
     fast.foreground = 70 * MIB;
-    assert!(fast.look().page_out_bytes >= 70 * MIB, "as much again as was taken since the last look");
+    assert!(fast.look().page_out_bytes >= 48 * MIB, "a quarter of the memory, ahead of demand");
+    for _ in 0..100 {
+        fast.look();
+    }
+    let given = 120 * MIB - fast.job;
+    assert!(given < 60 * MIB, "no more goes once the foreground has stopped: {given}");
+}
+
+#[test]
+fn a_foreground_that_fills_faster_than_pages_leave_does_not_wait() {
+    // In a millisecond: clearing pages, and writing them out.
+    const FILL: u64 = 2 * MIB;
+    const LEAVE: u64 = 14 * MIB / 10;
+    let mut machine = Machine::new(0, 0, 128);
+    machine.look();
+    let mut leaving = 0;
+    let (mut now, mut due) = (Nanos::ZERO, Nanos::ZERO);
+    while machine.foreground < 128 * MIB {
+        now = now.plus(Nanos::from_millis(1));
+        // A batch is under way until it has left; then comes the next look.
+        if leaving > 0 {
+            let part = LEAVE.min(leaving);
+            machine.job -= part;
+            leaving -= part;
+        } else if now >= due {
+            machine.now = now;
+            let before = machine.job;
+            let action = machine.look();
+            machine.job = before;
+            leaving = action.page_out_bytes;
+            due = now.plus(action.next_look);
+        }
+        assert!(machine.free() >= FILL, "nothing is free after {} MiB", machine.foreground / MIB);
+        machine.foreground += FILL;
+    }
+}
+
+#[test]
+fn where_memory_is_scarce_the_job_cannot_take_the_reserve_between_two_looks() {
+    let mut machine = Machine::new(0, 0, 0);
+    machine.foreground = 128 * MIB;
+    for _ in 0..1000 {
+        let ceiling = machine.look().ceiling_bytes.unwrap_or(u64::MAX);
+        machine.job = ceiling.min(machine.job + 8 * MIB);
+        assert!(machine.free() >= machine.room.reserve_bytes(), "{}", machine.free());
+    }
+    assert!(machine.free() < 2 * machine.room.reserve_bytes(), "the job has the rest");
 }
 
 #[test]

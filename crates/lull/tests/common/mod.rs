@@ -9,6 +9,7 @@ pub(crate) mod foreground;
 pub(crate) mod loopdev;
 pub(crate) mod net;
 pub(crate) mod pty;
+pub(crate) mod small;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};

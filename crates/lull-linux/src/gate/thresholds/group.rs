@@ -12,6 +12,9 @@ use crate::root::Root;
 /// Swap that must be free for a v1 limit to be safe: what a busy job writes between two looks.
 const SWAP_MARGIN: u64 = 256 << 20;
 
+/// What a group may grow between reading what it has and setting that as its limit.
+const REACHED_MARGIN: u64 = 1 << 20;
+
 /// See the module above.
 #[derive(Debug)]
 pub struct GroupMemory {
@@ -74,7 +77,13 @@ impl Thresholds for GroupMemory {
             return Ok(());
         }
         if self.group.is_v1() {
-            self.group.set_limit(bytes)?;
+            if let Err(error) = self.group.set_limit(bytes) {
+                // Pages in use did not go; what did go is not to come back.
+                let reached = self.group.usage().map(|usage| usage + REACHED_MARGIN).ok_or(error)?;
+                self.group.set_limit(Some(reached))?;
+                self.ceiling = Some(reached);
+                return Ok(());
+            }
         } else {
             self.write("memory.high", &bytes.map_or_else(|| "max".to_owned(), |bytes| bytes.to_string()))?;
         }

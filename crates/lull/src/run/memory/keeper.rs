@@ -47,6 +47,8 @@ const IN_FLIGHT: usize = 4;
 /// Bytes of a portion beside a foreground at work, and without one.
 const PORTION_BYTES: u64 = lull_core::ahead::PIECE_BYTES;
 const LARGE_PORTION_BYTES: u64 = 1 << 20;
+/// What may stay in the page cache while the foreground wants memory: what was read ahead and is about to be used.
+const SHORT_KEEP_BYTES: u64 = 8 << 20;
 /// How often pages that were in use are tried again.
 const RETRY_EVERY: Nanos = Nanos::from_millis(250);
 /// How often the job's processes are asked for their size.
@@ -60,6 +62,7 @@ pub(super) struct Keeper {
     link: Arc<Link>,
     family: Family,
     keep: Keep<Chunk>,
+    keep_bytes: u64,
     cleaner: Cleaner<Chunk>,
     hold: Option<Hold>,
     longest_hold: Nanos,
@@ -70,6 +73,8 @@ pub(super) struct Keeper {
     mapped: HashMap<Chunk, PageSet>,
     /// Pages touched at the latest look.
     counted: u64,
+    /// The job is over.
+    settled: bool,
     sized: Nanos,
     retried: Nanos,
     seen: MemorySummary,
@@ -86,6 +91,7 @@ impl Keeper {
             link,
             family,
             keep: Keep::new(aim.cache_keep_bytes / page_bytes()),
+            keep_bytes: aim.cache_keep_bytes,
             cleaner: Cleaner::new(aim.dirty_bytes / page_bytes()),
             hold,
             longest_hold: aim.longest_hold.unwrap_or_default(),
@@ -94,6 +100,7 @@ impl Keeper {
             writing: Vec::new(),
             mapped: HashMap::new(),
             counted: 0,
+            settled: false,
             sized: Nanos::ZERO,
             retried: Nanos::ZERO,
             seen: MemorySummary::default(),
@@ -113,6 +120,7 @@ impl Keeper {
             if matches!(order, Ok(Order::Settle(_))) {
                 self.settle(now);
             }
+            self.follow_shortage(now);
             self.write_back(now);
             let mut drops = self.keep.excess(now);
             if now.since(self.retried) >= RETRY_EVERY {
@@ -139,6 +147,19 @@ impl Keeper {
         };
         let due = self.keep.next_look().map(|at| Duration::from_nanos(at.since(now).0));
         due.map_or(look, |due| due.min(look))
+    }
+
+    /// While the foreground wants memory, what is clean goes before anything has to be paged out, and what is dirty is written so
+    /// that it can go.
+    fn follow_shortage(&mut self, now: Nanos) {
+        let is_short = self.link.is_short(now);
+        let bytes = match (self.settled, is_short) {
+            (true, _) => 0,
+            (false, true) => self.keep_bytes.min(SHORT_KEEP_BYTES),
+            (false, false) => self.keep_bytes,
+        };
+        self.keep.set_bound(bytes / page_bytes());
+        self.cleaner.hurry(self.settled || is_short);
     }
 
     /// Takes what the job has touched since the last look.
@@ -267,8 +288,8 @@ impl Keeper {
     /// The job is over: nothing is kept any more, what is dirty is written as soon as may be, and what was mapped is tried
     /// again.
     fn settle(&mut self, now: Nanos) {
-        self.keep.set_bound(0);
-        self.cleaner.hurry();
+        self.settled = true;
+        self.follow_shortage(now);
         let mut drops = self.left_over();
         drops.extend(self.keep.finish());
         self.evict_all(now, drops);

@@ -4,9 +4,10 @@
 //! ```text
 //!   keeper ──ask(device, ticket)──▶ loop: Resource.step(Arrive) … its turn ──grant──▶ keeper writes the piece
 //!          ──hold_until──────────▶ loop: the job is frozen until then
+//!   room   ──short_until─────────▶ keeper: what can go without being written goes now
 //! ```
 //!
-//! The hold is an instant, not a flag: a keeper that is gone holds nobody.
+//! The hold is an instant, not a flag: a keeper that is gone holds nobody. So is the shortage of memory.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -43,6 +44,7 @@ pub(crate) struct Link {
     next_ticket: AtomicU64,
     contended: AtomicBool,
     hold_until_ns: [AtomicU64; 2],
+    short_until_ns: AtomicU64,
     clean: AtomicBool,
     at_work: AtomicBool,
     to_loop: Arc<Nudge>,
@@ -61,6 +63,7 @@ impl Link {
             next_ticket: AtomicU64::new(0),
             contended: AtomicBool::new(false),
             hold_until_ns: [const { AtomicU64::new(0) }; 2],
+            short_until_ns: AtomicU64::new(0),
             clean: AtomicBool::new(true),
             at_work: AtomicBool::new(false),
             to_loop,
@@ -95,6 +98,18 @@ impl Link {
     pub(super) fn hold(&self, cause: Cause, until: Nanos) {
         self.hold_until_ns[cause as usize].store(until.0, Ordering::Relaxed);
         self.to_loop.give();
+    }
+
+    /// The foreground wants memory that the job has, until then if not told again.
+    pub(super) fn set_short(&self, now: Nanos, until: Nanos) {
+        if self.short_until_ns.swap(until.0, Ordering::Relaxed) <= now.0 {
+            self.to_keeper.give();
+        }
+    }
+
+    /// Whether the foreground wants memory that the job has.
+    pub(super) fn is_short(&self, now: Nanos) -> bool {
+        self.short_until_ns.load(Ordering::Relaxed) > now.0
     }
 
     /// The keeper has begun: its observer stands.

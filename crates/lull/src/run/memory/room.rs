@@ -2,11 +2,12 @@
 //!
 //! ```text
 //!   free memory, waits ──▶ Room ──ceiling──────▶ the job's group (reclaims at once)
-//!   what the job has   ──▶      └─page out─────▶ its processes, and hold the job, where no ceiling can be set
+//!   what the job has   ──▶      ├─page out─────▶ its processes, where no ceiling can be set
+//!                               └─short────────▶ hold the job, 250 ms at a stretch at most
 //! ```
 //!
 //! It looks as often as the free memory makes it necessary: four times a second on a machine with gigabytes free, every few
-//! milliseconds when it gets scarce. A look reads a few small files (tens of microseconds). Taking pages may last; nothing
+//! milliseconds when it gets scarce. A look reads a few small files (a third of a millisecond). Taking pages may last; nothing
 //! else waits for this thread.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -16,12 +17,16 @@ use std::time::Duration;
 use lull_core::{Hold, HoldAction, HoldSetting, Nanos, Room, RoomAction, RoomSetting, RoomView, State};
 use lull_linux::clock;
 use lull_linux::gate::thresholds::{JobMemory, Thresholds};
+use lull_linux::marks::serve_the_foreground;
 use lull_linux::sense::room::RoomSensor;
 
 use super::link::{Cause, Link};
 
 /// The job runs at least this long between two holds for the sake of memory.
 const FLOOR: Nanos = Nanos::from_millis(20);
+
+/// How long the job keeps no page cache and no dirty page that it need not, after memory was short.
+const SHORTAGE: Nanos = Nanos::from_secs(1);
 
 /// Pages that lull itself waited for: each counts as a fault and as a refault.
 fn own_waits() -> u64 {
@@ -73,6 +78,8 @@ impl RoomKeeper {
 
     /// Until the sender of new thresholds is gone.
     pub(super) fn run(mut self, thresholds: &Receiver<RoomSetting>) {
+        // It would wait for pages that are freed too late; a look takes a fraction of a millisecond.
+        serve_the_foreground();
         // What the kernel refuses is done by paging out.
         let _ = self.job.set_thresholds(self.room.setting());
         loop {
@@ -102,16 +109,20 @@ impl RoomKeeper {
             stalls: scope.stalls.saturating_sub(stalls).saturating_sub(own_waits()),
         };
         let action = self.room.step(now, &view);
-        let is_bounded = self.take(&action);
         if let Some(hold) = &mut self.hold {
-            // Held only while it would take back at once what it gives; each look finds it at that again.
-            let state = if action.is_short && !is_bounded { State::Foreground } else { State::Idle };
+            // It would take back at once what it gives, or have its pages marked as used while they are to go; each look finds
+            // it at that again.
+            let state = if action.is_short { State::Foreground } else { State::Idle };
             match hold.step(now, now.0, state, true) {
                 Some(HoldAction::Freeze) => self.link.hold(Cause::Room, now.plus(self.longest_hold)),
                 Some(HoldAction::Thaw) => self.link.hold(Cause::Room, Nanos::ZERO),
                 None => {}
             }
         }
+        if action.is_short {
+            self.link.set_short(now, now.plus(SHORTAGE));
+        }
+        self.take(&action);
         if action.page_out_bytes > 0 {
             let left = self.job.job().map_or(resident, |job| job.resident);
             self.tell(|shown| shown.given_bytes += resident.saturating_sub(left));
@@ -121,8 +132,8 @@ impl RoomKeeper {
         action.next_look
     }
 
-    /// Takes what the job has to give; whether it can't take it back.
-    fn take(&mut self, action: &RoomAction) -> bool {
+    /// Takes what the job has to give.
+    fn take(&mut self, action: &RoomAction) {
         let is_bounded = self.job.has_ceiling() && self.job.set_ceiling(action.ceiling_bytes).is_ok();
         if !is_bounded && action.page_out_bytes > 0 {
             // A ceiling that was set while there was swap would kill now.
@@ -130,7 +141,6 @@ impl RoomKeeper {
             // What does not go now may go at the next look.
             let _ = self.job.page_out(action.page_out_bytes);
         }
-        is_bounded
     }
 
     fn tell(&self, change: impl FnOnce(&mut RoomShown)) {

@@ -1,0 +1,170 @@
+//! Giving memory to the foreground with each kind of swap, and with none. The tests make their own devices and files and
+//! take them away; what this kernel does not have is skipped aloud.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::small::{EXE, MIB, Small, job, summary_of};
+use common::{finish, needs_root, new_marker, send, spawn_marked, wait_until};
+use lull_bench::contender::setting::SwapFile;
+use lull_bench::units::Bytes;
+use lull_core::pages::Run;
+use lull_linux::gate::evict::{evict, page_bytes};
+
+const SWAP_BYTES: u64 = 512 * MIB;
+const ZSWAP: &str = "/sys/module/zswap/parameters/enabled";
+const ZRAM_CONTROL: &str = "/sys/class/zram-control";
+
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// Says aloud what is missing.
+fn or_skip<T, E: std::fmt::Display>(made: Result<T, E>) -> Option<T> {
+    made.map_err(|error| eprintln!("SKIPPED: {error}")).ok()
+}
+
+/// A zram device of its own that is swapped to; gone when dropped.
+struct Zram {
+    number: String,
+}
+
+impl Zram {
+    fn add() -> Result<Self, String> {
+        let failed = |what: &str| format!("zram: {what} is not possible here");
+        // Reading the file makes a device.
+        let number = std::fs::read_to_string(Path::new(ZRAM_CONTROL).join("hot_add"))
+            .map_err(|_| failed("a device of its own"))?;
+        let zram = Self { number: number.trim().to_owned() };
+        std::fs::write(zram.attribute("disksize"), SWAP_BYTES.to_string()).map_err(|_| failed("a size"))?;
+        for tool in ["mkswap", "swapon"] {
+            let done = Command::new(tool).arg(zram.device()).output().map_err(|_| failed(tool))?;
+            if !done.status.success() {
+                return Err(failed(tool));
+            }
+        }
+        Ok(zram)
+    }
+
+    fn device(&self) -> PathBuf {
+        PathBuf::from(format!("/dev/zram{}", self.number))
+    }
+
+    fn attribute(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/sys/block/zram{}/{name}", self.number))
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let swaps = std::fs::read_to_string("/proc/swaps").unwrap();
+        if swaps.lines().any(|line| line.split_whitespace().next() == self.device().to_str()) {
+            assert!(Command::new("swapoff").arg(self.device()).status().unwrap().success());
+        }
+        std::fs::write(self.attribute("reset"), "1").unwrap();
+        std::fs::write(Path::new(ZRAM_CONTROL).join("hot_remove"), &self.number).unwrap();
+    }
+}
+
+/// Compressed swap in front of the swap file, as it was before when dropped.
+struct Zswap {
+    before: String,
+}
+
+impl Zswap {
+    fn enable() -> Result<Self, String> {
+        let missing = |_| "this kernel has no zswap that can be turned on".to_owned();
+        let before = std::fs::read_to_string(ZSWAP).map_err(missing)?;
+        std::fs::write(ZSWAP, "Y").map_err(missing)?;
+        Ok(Self { before: before.trim().to_owned() })
+    }
+}
+
+impl Drop for Zswap {
+    fn drop(&mut self) {
+        std::fs::write(ZSWAP, &self.before).unwrap();
+    }
+}
+
+/// A foreground that comes second wants 64 MiB of 96 and gets them from a job that has 48; both go on.
+fn foreground_gets_the_jobs_memory(small: &Small) {
+    let dir = place();
+    let summary = dir.path().join("summary");
+    let mut child = job(small, "48MiB", &summary);
+    let has = || small.of_job().and_then(|group| group.usage()).unwrap_or(0);
+    wait_until("the job's working set", || has() >= 48 * MIB);
+    let words = [EXE, "load", "mem-work", "--memory", "64MiB", "--json"];
+    let foreground = small.command(&words).spawn().unwrap();
+    wait_until("the job to have given", || has() <= 32 * MIB);
+    let given = || small.0.as_ref().and_then(|group| group.usage()).unwrap_or(0) - has() >= 64 * MIB;
+    wait_until("the foreground to have got it", given);
+    assert!(child.try_wait().unwrap().is_none(), "the job lives");
+    send(foreground.id(), libc::SIGTERM);
+    assert!(finish(foreground).status.success());
+    send(child.id(), libc::SIGTERM);
+    finish(child);
+    let memory = summary_of(&summary)["memory"].clone();
+    assert!(memory["given_bytes"].as_u64().unwrap() >= 16 * MIB, "{memory}");
+}
+
+#[test]
+fn root_a_job_gives_memory_to_a_swap_file() {
+    let Some(small) = Small::machine(96 * MIB) else { return };
+    let dir = place();
+    let Some(_swap) = or_skip(SwapFile::add(dir.path(), Bytes(SWAP_BYTES))) else { return };
+    foreground_gets_the_jobs_memory(&small);
+}
+
+#[test]
+fn root_a_job_gives_memory_to_zram() {
+    let Some(small) = Small::machine(96 * MIB) else { return };
+    let Some(_swap) = or_skip(Zram::add()) else { return };
+    foreground_gets_the_jobs_memory(&small);
+}
+
+#[test]
+fn root_a_job_gives_memory_to_zswap() {
+    let Some(small) = Small::machine(96 * MIB) else { return };
+    let dir = place();
+    let Some(_swap) = or_skip(SwapFile::add(dir.path(), Bytes(SWAP_BYTES))) else { return };
+    let Some(_zswap) = or_skip(Zswap::enable()) else { return };
+    foreground_gets_the_jobs_memory(&small);
+}
+
+#[test]
+fn root_without_swap_a_job_gives_its_page_cache_and_lives() {
+    if !needs_root() {
+        return;
+    }
+    let in_use = std::fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1;
+    if in_use {
+        eprintln!("SKIPPED: this machine swaps");
+        return;
+    }
+    let Some(small) = Small::machine(96 * MIB) else { return };
+    let dir = place();
+    let data = dir.path().join("data");
+    std::fs::write(&data, vec![7; usize::try_from(48 * MIB).unwrap()]).unwrap();
+    let file = std::fs::File::open(&data).unwrap();
+    file.sync_all().unwrap();
+    let pages = 48 * MIB / page_bytes();
+    assert_eq!(evict(&file, 0, Run { first: 0, pages }).unwrap().left, 0);
+    let script = format!("cat {} > /dev/null; exec sleep 1000", data.display());
+    let mut words = vec![EXE, "run", "--quiet", "--resources", "memory", "--cache-keep", "128MiB"];
+    words.extend(["--", "sh", "-c", &script]);
+    let mut child = spawn_marked(&mut small.command(&words), &new_marker());
+    let has = || small.of_job().and_then(|group| group.stat()).map_or(0, |stat| stat.file);
+    wait_until("the job's page cache", || has() >= 40 * MIB);
+    let words = [EXE, "load", "mem-work", "--memory", "64MiB", "--json"];
+    let foreground = small.command(&words).spawn().unwrap();
+    wait_until("the job's page cache to have gone", || has() <= 24 * MIB);
+    assert!(child.try_wait().unwrap().is_none(), "the job lives");
+    send(foreground.id(), libc::SIGTERM);
+    assert!(finish(foreground).status.success(), "the foreground lives");
+    send(child.id(), libc::SIGTERM);
+    finish(child);
+}

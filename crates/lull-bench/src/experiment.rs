@@ -19,6 +19,7 @@
 //! | [`apps`] | `lull bench apps`: real applications beside real jobs |
 //! | [`ledger`] | the log and the records of a measurement |
 //! | [`trial`] | one run |
+//! | [`told`] | what lull tells of a run of its own |
 //! | [`host`] | facts of the machine |
 
 use std::path::Path;
@@ -43,6 +44,7 @@ pub mod ledger;
 pub mod memory;
 pub mod net;
 pub mod quiet;
+pub mod told;
 pub mod trial;
 
 use disk::{Case, Data, DiskArgs, DiskCase};

@@ -25,10 +25,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lull_core::Nanos;
-use tempfile::TempPath;
 
-use super::cpu::{group_of, summary_file};
+use super::cpu::group_of;
 use super::ledger::{Ledger, Plan};
+use super::told::{self, Told};
 use super::trial::{self, Foreground, Window};
 use super::{DATA, SETTLE, host};
 use crate::contender::Contender;
@@ -66,7 +66,7 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
     group::sweep();
     progress::sweep();
-    sweep_summaries(&args.common.out);
+    told::sweep(&args.common.out);
     let program = &args.common.program(program);
     let directory = args.dir.join(DATA).join("apps");
     std::fs::create_dir_all(&directory).at("create", &directory)?;
@@ -81,20 +81,6 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
         std::fs::remove_dir_all(&directory).at("remove", &directory)?;
     }
     args.common.conclude(measured, &bench.ledger)
-}
-
-/// Removes the summaries that a killed measurement was waiting for.
-fn sweep_summaries(directory: &Path) {
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry
-            .file_name()
-            .to_str()
-            .is_some_and(|name| name.starts_with("summary-") && name.ends_with(".json"))
-        {
-            // In the way of nobody if it cannot be removed.
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
 }
 
 /// Refuses to add runs to a directory of runs that were made on other terms.
@@ -243,26 +229,21 @@ impl Equipped {
         Self { contender: contender.clone(), flags }
     }
 
-    /// The contender that is started; lull tells its summary to a file, if one is given.
-    fn started(&self, summary: Option<&Path>) -> Contender {
+    /// The contender that is started: lull with these flags after its own.
+    fn started(&self, last: &[String]) -> Contender {
         if !self.contender.is_run() {
             return self.contender.clone();
         }
-        let mut flags = self.flags.clone();
-        if let Some(summary) = summary {
-            let file = summary.to_string_lossy().into_owned();
-            flags.extend(["-q".to_owned(), "--json".to_owned(), "--summary".to_owned(), file]);
-        }
-        Contender::Lull(flags)
+        Contender::Lull([&self.flags, last].concat())
     }
 
     fn obstacle(&self, disk: Option<&str>, program: &Program) -> Option<String> {
-        self.started(None).obstacle(disk, program)
+        self.started(&[]).obstacle(disk, program)
     }
 
     /// The name and the command, for the report.
     fn about(&self, program: &Program) -> String {
-        let about = self.started(None).about(program);
+        let about = self.started(&[]).about(program);
         let command = about.split_once(": ").map_or(about.as_str(), |(_, command)| command);
         format!("{}: {command}", self.contender.name())
     }
@@ -293,11 +274,11 @@ fn one(
     // Dropped after everything that runs in it.
     let group: Option<CpuGroup> = group_of(contender, HEADROOM.0, HEADROOM.1)?;
     control.extend(group.iter().flat_map(|group| group.told().iter().cloned()));
-    let summary: TempPath = summary_file(out)?;
+    let told = Told::create(out)?;
     let (mut command, mut job, mut keep) = (None, None, None);
     if contender.has_background() {
         let mut prepared = case::prepare(work, instances, places, program)?;
-        let mut argv = equipped.started(Some(&summary)).wrap(std::mem::take(&mut prepared.argv), program);
+        let mut argv = equipped.started(&told.flags()).wrap(std::mem::take(&mut prepared.argv), program);
         if let Some(group) = &group {
             argv = group.wrap(argv);
         }
@@ -320,7 +301,9 @@ fn one(
     if outcome.background.as_ref().is_some_and(|background| background.bytes == 0) {
         notes.push("the background got nothing done that could be counted".to_owned());
     }
-    let held_s = if contender.is_run() { held(&summary, &mut notes) } else { None };
+    let summary = if contender.is_run() { told.read(&mut notes) } else { None };
+    let held_s =
+        summary.and_then(|summary| summary.get("held_ns")?.as_u64()).map(|held_ns| held_ns as f64 / 1e9);
     empty(&places.scratch)?;
     Ok(Run {
         contender: contender.name(),
@@ -335,18 +318,6 @@ fn one(
         notes,
         ..Run::default()
     })
-}
-
-/// How long the job was held, says lull's summary.
-fn held(summary: &Path, notes: &mut Vec<String>) -> Option<f64> {
-    let text = std::fs::read_to_string(summary).unwrap_or_default();
-    match serde_json::from_str::<serde_json::Value>(&text) {
-        Ok(value) => value.get("held_ns").and_then(serde_json::Value::as_u64).map(|ns| ns as f64 / 1e9),
-        Err(error) => {
-            notes.push(format!("lull left no summary that can be read: {error}"));
-            None
-        }
-    }
 }
 
 fn empty(scratch: &Path) -> Result<(), Error> {

@@ -74,9 +74,9 @@ impl Common {
 
     /// The contender that is started: lull with the experiment's flags, those for every lull, and its own. Its name in
     /// the records stays.
-    pub fn equipped(&self, contender: &Contender, first: &[&str]) -> Contender {
+    pub fn equipped(&self, contender: &Contender, first: &[String]) -> Contender {
         let Contender::Lull(own) = contender else { return contender.clone() };
-        Contender::Lull(first.iter().map(|flag| (*flag).to_owned()).chain(self.flags(own)).collect())
+        Contender::Lull(first.iter().cloned().chain(self.flags(own)).collect())
     }
 
     /// The flags of a lull contender: those for every one, then its own.

@@ -15,18 +15,17 @@ use std::path::Path;
 
 use lull_core::Nanos;
 use lull_linux::sense::machine::MachineTimes;
-use tempfile::TempPath;
 
 use super::ledger::{Ledger, Plan};
+use super::told::Told;
 use super::trial::{self, Foreground, Job, Meter, Outcome, ProgressFile, Window};
 use super::{SETTLE, host};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
 use crate::contender::headroom::{Controller, Policy};
-use crate::error::Context;
 use crate::load::LoadLine;
 use crate::process::{Options, Proc, Program, lines, shown};
-use crate::record::{Disturbance, Reported, Run, reported_cpu_slowdown};
+use crate::record::{Disturbance, Run, reported_cpu_slowdown};
 use crate::stats::ratio;
 use crate::units::whole;
 use crate::{Error, clock, stop};
@@ -158,15 +157,12 @@ impl Equipped<'_> {
         matches!(self.contender, Contender::Lull(_))
     }
 
-    /// The contender that is started: lull tells its summary to a file.
-    fn started(&self, summary: &Path) -> Contender {
+    /// The contender that is started: lull with these flags before its own.
+    fn started(&self, first: &[String]) -> Contender {
         if !self.is_lull() {
             return self.contender.clone();
         }
-        let file = summary.to_string_lossy().into_owned();
-        let mut flags = ["-q".to_owned(), "--json".to_owned(), "--summary".to_owned(), file].to_vec();
-        flags.extend(self.flags.iter().cloned());
-        Contender::Lull(flags)
+        Contender::Lull([first, &self.flags].concat())
     }
 }
 
@@ -182,12 +178,12 @@ fn one(
     let contender = equipped.contender;
     // Dropped after everything that runs in it.
     let group = group_of(contender, args.headroom, args.headroom_period)?;
-    let summary = summary_file(&args.common.out)?;
+    let told = Told::create(&args.common.out)?;
     let (mut command, mut job, mut keep) = (None, None, None);
     if contender.has_background() {
         let (file, progress) = ProgressFile::create()?;
         let hogs = program.load_argv(case.hogs.args(file.path()));
-        let mut argv = equipped.started(&summary).wrap(hogs, program);
+        let mut argv = equipped.started(&told.flags()).wrap(hogs, program);
         if let Some(group) = &group {
             argv = group.wrap(argv);
         }
@@ -208,7 +204,8 @@ fn one(
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
         notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
     }
-    let reported = if equipped.is_lull() { reported(&summary, &mut notes) } else { None };
+    let summary = if equipped.is_lull() { told.read(&mut notes) } else { None };
+    let reported = summary.as_ref().and_then(reported_cpu_slowdown);
     Ok(Run {
         case: case.name.clone(),
         contender: contender.name(),
@@ -259,24 +256,6 @@ pub(super) fn group_of(
         group.control(Controller::start(quota, policy)?, policy);
     }
     Ok(group)
-}
-
-/// A file for lull's summary in the output directory; removed when dropped.
-pub(super) fn summary_file(directory: &Path) -> Result<TempPath, Error> {
-    let file = tempfile::Builder::new().prefix("summary-").suffix(".json").tempfile_in(directory);
-    Ok(file.at("create a summary file in", directory)?.into_temp_path())
-}
-
-/// What lull's summary says of the CPU; a summary that is missing or cannot be read is noted.
-fn reported(summary: &Path, notes: &mut Vec<String>) -> Option<Reported> {
-    let text = std::fs::read_to_string(summary).unwrap_or_default();
-    match serde_json::from_str(&text) {
-        Ok(value) => reported_cpu_slowdown(&value),
-        Err(error) => {
-            notes.push(format!("lull left no summary that can be read: {error}"));
-            None
-        }
-    }
 }
 
 fn seconds(value: f64) -> Nanos {

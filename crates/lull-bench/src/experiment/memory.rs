@@ -19,6 +19,7 @@ use lull_linux::probe::CgroupFacts;
 use lull_linux::root::Root;
 
 use super::ledger::{Ledger, Plan};
+use super::told::Told;
 use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
 use super::{DATA, SETTLE, host};
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
@@ -210,8 +211,10 @@ fn one(
     };
     let within = limited.as_ref().or(machine.as_ref());
     let (file, progress) = ProgressFile::create()?;
+    let told = Told::create(&args.common.out)?;
+    let is_lull = matches!(contender, Contender::Lull(_));
     let job = program.load_argv(case.job(contender, file.path()));
-    let argv = args.common.equipped(contender, &["-q"]).wrap(job, program);
+    let argv = args.common.equipped(contender, &told.flags()).wrap(job, program);
     let argv = wrapped(within, argv);
     std::thread::sleep(SETTLE);
     let counted = notes.is_empty();
@@ -223,7 +226,9 @@ fn one(
         ..Run::default()
     };
     if case.foreground.is_empty() {
-        return Ok(Run { background: Some(timed(&argv, || progress.bytes())?), notes, ..run });
+        let background = Some(timed(&argv, || progress.bytes())?);
+        let counted = counted && (!is_lull || Told::has(told.read(&mut notes).as_ref(), "memory"));
+        return Ok(Run { background, counted, notes, ..run });
     }
     let job = contender.has_background().then(|| Job {
         argv,
@@ -235,10 +240,12 @@ fn one(
     let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
     let outcome = trial::run(foreground, job, case.window, program, &mut |_| ())?;
     notes.extend(outcome.notes);
+    let counted = counted && (!is_lull || Told::has(told.read(&mut notes).as_ref(), "memory"));
     Ok(Run {
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(case.window, program))),
         foreground: outcome.foreground,
         background: outcome.background,
+        counted,
         notes,
         ..run
     })

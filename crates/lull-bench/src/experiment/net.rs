@@ -12,6 +12,7 @@ use std::path::Path;
 use lull_core::Nanos;
 
 use super::ledger::{Ledger, Plan};
+use super::told::Told;
 use super::trial::{self, Foreground, Job, Window};
 use super::{SETTLE, host};
 use crate::contender::Contender;
@@ -73,12 +74,14 @@ fn measure(case: &Case, args: &NetArgs, program: &Program, ledger: &mut Ledger) 
 /// One contender's run.
 fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) -> Result<Run, Error> {
     let bed = Bed::build(&case.link.with_queue(contender.link_queue()))?;
+    let told = Told::create(&args.common.out)?;
     // Dropped after the job.
     let (mut command, mut job, mut kept) = (None, None, None);
     if contender.has_background() {
         let prepared = job::prepare(case, contender, &bed, program)?;
         let mut argv = front::entering(&bed.left);
-        let equipped = args.common.equipped(contender, &["-q", "--resources", "net"]);
+        let first = [&told.flags()[..], &["--resources", "net"].map(str::to_owned)].concat();
+        let equipped = args.common.equipped(contender, &first);
         argv.extend(equipped.wrap(prepared.argv, program));
         command = Some(shown(&argv));
         job = Some(Job { argv, meter: prepared.meter, leash: prepared.leash, at_once: false });
@@ -94,6 +97,8 @@ fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) ->
     if !bed.is_up() {
         notes.push("the delaying relay has failed".to_owned());
     }
+    let is_controlled =
+        !matches!(contender, Contender::Lull(_)) || Told::has(told.read(&mut notes).as_ref(), "net");
     Ok(Run {
         case: case.name.clone(),
         contender: contender.name(),
@@ -101,7 +106,7 @@ fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) ->
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
         foreground: outcome.foreground,
         background: outcome.background,
-        counted: bed.is_up(),
+        counted: bed.is_up() && is_controlled,
         notes,
         ..Run::default()
     })

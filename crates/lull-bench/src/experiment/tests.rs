@@ -50,7 +50,7 @@ fn references_are_always_there_and_flags_make_contenders() {
 fn flags_for_every_lull_come_before_its_own_and_reach_nobody_else() {
     use clap::Parser;
     let cli = Cli::parse_from(["x", "--lull-args", "--gate none"]);
-    let started = |contender: &Contender| cli.disk.common.equipped(contender, &["-q"]);
+    let started = |contender: &Contender| cli.disk.common.equipped(contender, &["-q".to_owned()]);
     let own = Contender::Lull(vec!["--depth".to_owned(), "1".to_owned()]);
     assert_eq!(started(&own).name(), "lull -q --gate none --depth 1");
     assert_eq!(started(&Contender::Bfq), Contender::Bfq);

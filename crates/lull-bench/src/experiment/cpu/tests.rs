@@ -31,16 +31,16 @@ fn references_are_always_there_and_only_contenders_of_the_cpu() {
 fn lull_gets_its_flags_and_a_file_for_its_summary() {
     let program = Program::new("lull".into());
     let line = |contender: &Contender, args: &CpuArgs, slack: &[String]| {
-        let started = with_args(contender, args, slack).started(Path::new("/s"));
+        let started = with_args(contender, args, slack).started(&["--summary".to_owned(), "/s".to_owned()]);
         shown(&started.wrap(vec!["CMD".into()], &program))
     };
     let lull = Contender::Lull(Vec::new());
-    assert_eq!(line(&lull, &args(&[]), &[]), "lull run -q --json --summary /s -- CMD");
+    assert_eq!(line(&lull, &args(&[]), &[]), "lull run --summary /s -- CMD");
     let slack = ["--max-slowdown", "20%"].map(str::to_owned);
     let further = Contender::Lull(vec!["--gate".to_owned(), "none".to_owned()]);
     assert_eq!(
         line(&further, &args(&["--lull-args", "--interval 100us"]), &slack),
-        "lull run -q --json --summary /s --max-slowdown 20% --interval 100us --gate none -- CMD"
+        "lull run --summary /s --max-slowdown 20% --interval 100us --gate none -- CMD"
     );
     assert_eq!(line(&Contender::Nice, &args(&["--lull-args", "-x"]), &slack), "nice -n 19 CMD");
 }
@@ -64,21 +64,4 @@ fn what_neither_side_used_was_somebody_elses() {
     }
     let alone = Outcome { background: None, ..outcome(Some(5_000_000_000), None) };
     assert_eq!(others(&alone).others_cpus, Some(1.0));
-}
-
-#[test]
-fn a_summary_without_an_interval_says_nothing_and_a_broken_one_is_noted() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("summary");
-    let mut notes = Vec::new();
-    for (text, wanted) in
-        [("{}", None), (r#"{"cpu":{"slowdown":{"ratio":1.5,"low":1.25,"high":2}}}"#, Some(1.5))]
-    {
-        std::fs::write(&file, text).unwrap();
-        assert_eq!(reported(&file, &mut notes).map(|reported| reported.estimate), wanted);
-    }
-    assert_eq!(notes, Vec::<String>::new());
-    std::fs::write(&file, "").unwrap();
-    assert_eq!(reported(&file, &mut notes), None);
-    assert!(notes[0].contains("no summary that can be read"), "{notes:?}");
 }

@@ -1,0 +1,34 @@
+use super::*;
+
+#[test]
+fn what_lull_could_not_have_is_noted_and_its_run_has_no_such_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let told = Told::create(directory.path()).unwrap();
+    let mut notes = Vec::new();
+    assert_eq!(told.read(&mut notes), None);
+    assert!(notes[0].contains("no summary that can be read"), "{notes:?}");
+
+    let file = told.flags()[3].clone();
+    std::fs::write(
+        &file,
+        r#"{"is_complete": true, "net": null, "cpu": {}, "unmet": ["net: no BPF"], "notes": ["slow"]}"#,
+    )
+    .unwrap();
+    notes.clear();
+    let summary = told.read(&mut notes);
+    assert_eq!(notes, ["lull: net: no BPF", "lull: slow"]);
+    assert!(Told::has(summary.as_ref(), "cpu") && !Told::has(summary.as_ref(), "net"));
+
+    std::fs::write(&file, r#"{"is_complete": false}"#).unwrap();
+    notes.clear();
+    assert!(told.read(&mut notes).is_some() && notes.len() == 1, "{notes:?}");
+}
+
+#[test]
+fn only_summaries_are_swept() {
+    let directory = tempfile::tempdir().unwrap();
+    let told = Told::create(directory.path()).unwrap();
+    std::fs::write(directory.path().join("raw.jsonl"), "").unwrap();
+    sweep(directory.path());
+    assert!(!Path::new(&told.flags()[3]).exists() && directory.path().join("raw.jsonl").exists());
+}

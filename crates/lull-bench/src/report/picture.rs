@@ -6,6 +6,8 @@
 use std::path::Path;
 
 use plotters::coord::Shift;
+use plotters::coord::combinators::LogCoord;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -14,13 +16,14 @@ use crate::stats::Summary;
 use crate::study::cpu::tail;
 use crate::study::{CaseStudy, Row, Study};
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// What a picture shows of a row.
 pub type Figure = fn(&Row) -> Option<Summary>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
+type FrontierChart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>, RangedCoordf64>>;
 
-const INK: RGBColor = RGBColor(40, 40, 40);
-const FAINT: RGBColor = RGBColor(225, 225, 225);
+pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
+pub(super) const FAINT: RGBColor = RGBColor(225, 225, 225);
 
 /// The colour of a contender.
 pub(super) fn color(contender: &str) -> RGBColor {
@@ -163,13 +166,13 @@ pub fn case(path: &Path, case: &CaseStudy) -> Result<(), Error> {
     })
 }
 
-fn paint_frontier(area: &Area<'_>, rows: &[Row], (name, tail): (&str, Figure)) -> Drawn {
-    let points: Vec<(&Row, Summary, Summary)> =
-        rows.iter().filter_map(|row| Some((row, tail(row)?, row.background?))).collect();
-    let most = |values: &mut dyn Iterator<Item = f64>| values.fold(1.0, f64::max);
-    let right = most(&mut points.iter().map(|(_, p99, _)| p99.max)) * 1.6;
-    let left = points.iter().map(|(_, p99, _)| p99.min).fold(1.0, f64::min) * 0.85;
-    let top = most(&mut points.iter().map(|(_, _, background)| background.max)) * 1.1;
+/// The axes of a frontier: the foreground's ratio, with a line where it is alone, and background up to `top`.
+pub(super) fn frontier_axes<'a, 'b>(
+    area: &'a Area<'b>,
+    [left, right]: [f64; 2],
+    top: f64,
+    about: &str,
+) -> Result<FrontierChart<'a, 'b>, Box<dyn std::error::Error>> {
     let mut chart = ChartBuilder::on(area)
         .margin(12)
         .x_label_area_size(44)
@@ -177,15 +180,29 @@ fn paint_frontier(area: &Area<'_>, rows: &[Row], (name, tail): (&str, Figure)) -
         .build_cartesian_2d((left..right).log_scale(), 0.0..top)?;
     chart
         .configure_mesh()
-        .light_line_style(WHITE)
+        .light_line_style(TRANSPARENT)
         .bold_line_style(FAINT)
-        .x_desc(format!("foreground {name} / alone"))
+        .x_desc(about)
         .y_desc("background / solo")
         .x_label_formatter(&|value| format!("{value:.2}"))
         .y_label_formatter(&|value| format!("{value:.2}"))
         .label_style(font(13))
         .draw()?;
-    chart.draw_series([PathElement::new([(1.0, 0.0), (1.0, top)], INK.mix(0.4))])?;
+    chart.draw_series([PathElement::new([(1.0, 0.0), (1.0, top)], FAINT.stroke_width(2))])?;
+    Ok(chart)
+}
+
+fn paint_frontier(area: &Area<'_>, rows: &[Row], (name, tail): (&str, Figure)) -> Drawn {
+    let points: Vec<(&Row, Summary, Summary)> =
+        rows.iter().filter_map(|row| Some((row, tail(row)?, row.background?))).collect();
+    let span = |find: fn(f64, f64) -> f64, of: fn(&(&Row, Summary, Summary)) -> f64| {
+        points.iter().map(of).fold(1.0, find)
+    };
+    let across = [span(f64::min, |(_, p99, _)| p99.min), span(f64::max, |(_, p99, _)| p99.max)];
+    let top = span(f64::max, |(_, _, background)| background.max);
+    let about = format!("foreground {name} / alone");
+    // To the right there is room for names.
+    let mut chart = frontier_axes(area, [across[0] * 0.85, across[1] * 1.6], top * 1.1, &about)?;
     for (row, p99, background) in points {
         let color = color(&row.contender);
         let (x, y) = (p99.median, background.median);

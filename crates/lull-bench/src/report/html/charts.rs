@@ -5,27 +5,19 @@
 
 use std::fmt::Write as _;
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::escaped;
 use crate::record::{self, Run};
-use crate::report::picture::{color, font};
+// Their ink and line colours are those that the page's style replaces in the dark.
+use crate::report::picture::{Area, Drawn, FAINT, INK, color, font, frontier_axes};
 use crate::study::pairs::{Pair, Standing};
 
-type Painted = Result<(), Box<dyn std::error::Error>>;
-
-/// The page's ink and line colours, which its style replaces in the dark.
-const INK: RGBColor = RGBColor(40, 40, 40);
-const FAINT: RGBColor = RGBColor(225, 225, 225);
 /// White on a colour: stays white in the dark.
 const ON_COLOR: RGBColor = RGBColor(255, 255, 254);
 
-fn drawn(
-    size: (u32, u32),
-    paint: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Painted,
-) -> Result<String, String> {
+fn drawn(size: (u32, u32), paint: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String, String> {
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
@@ -127,22 +119,7 @@ pub(super) fn frontier(pair: &Pair) -> Result<String, String> {
     let left = points.iter().map(|(_, _, p99, _)| p99.low).fold(1.0, f64::min).max(1e-3) * 0.85;
     let top = points.iter().map(|(_, _, _, work)| work.high).fold(0.01, f64::max) * 1.1;
     drawn((620, 340), |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(44)
-            .y_label_area_size(60)
-            .build_cartesian_2d((left..right).log_scale(), 0.0..top)?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(FAINT)
-            .x_desc("foreground p99 / alone (left is better)")
-            .y_desc("background / solo")
-            .x_label_formatter(&|value| format!("{value:.2}"))
-            .y_label_formatter(&|value| format!("{value:.2}"))
-            .label_style(font(13))
-            .draw()?;
-        chart.draw_series([PathElement::new([(1.0, 0.0), (1.0, top)], FAINT.stroke_width(2))])?;
+        let mut chart = frontier_axes(area, [left, right], top, "foreground p99 / alone (left is better)")?;
         let mut best: Vec<(f64, f64)> = points
             .iter()
             .filter(|(_, one, ..)| pair.frontier.contains(&one.contender))

@@ -173,6 +173,12 @@ pub(super) fn frontier_axes<'a, 'b>(
     top: f64,
     about: &str,
 ) -> Result<FrontierChart<'a, 'b>, Box<dyn std::error::Error>> {
+    // Over decades, a label at every line would cover its neighbours.
+    let ratio_label = |value: &f64| {
+        let digit = value / 10f64.powf(value.log10().floor());
+        let stands = right / left < 5.0 || [1.0, 2.0, 5.0, 10.0].iter().any(|one| (digit - one).abs() < 0.01);
+        if stands { format!("{value:.2}") } else { String::new() }
+    };
     let mut chart = ChartBuilder::on(area)
         .margin(12)
         .x_label_area_size(44)
@@ -184,7 +190,7 @@ pub(super) fn frontier_axes<'a, 'b>(
         .bold_line_style(FAINT)
         .x_desc(about)
         .y_desc("background / solo")
-        .x_label_formatter(&|value| format!("{value:.2}"))
+        .x_label_formatter(&ratio_label)
         .y_label_formatter(&|value| format!("{value:.2}"))
         .label_style(font(13))
         .draw()?;

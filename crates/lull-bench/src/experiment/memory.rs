@@ -212,7 +212,6 @@ fn one(
     let within = limited.as_ref().or(machine.as_ref());
     let (file, progress) = ProgressFile::create()?;
     let told = Told::create(&args.common.out)?;
-    let is_lull = matches!(contender, Contender::Lull(_));
     let job = program.load_argv(case.job(contender, file.path()));
     let argv = args.common.equipped(contender, &told.flags()).wrap(job, program);
     let argv = wrapped(within, argv);
@@ -227,7 +226,7 @@ fn one(
     };
     if case.foreground.is_empty() {
         let background = Some(timed(&argv, || progress.bytes())?);
-        let counted = counted && (!is_lull || Told::has(told.read(&mut notes).as_ref(), "memory"));
+        let counted = told.had(contender, "memory", &mut notes) && counted;
         return Ok(Run { background, counted, notes, ..run });
     }
     let job = contender.has_background().then(|| Job {
@@ -240,7 +239,7 @@ fn one(
     let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
     let outcome = trial::run(foreground, job, case.window, program, &mut |_| ())?;
     notes.extend(outcome.notes);
-    let counted = counted && (!is_lull || Told::has(told.read(&mut notes).as_ref(), "memory"));
+    let counted = told.had(contender, "memory", &mut notes) && counted;
     Ok(Run {
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(case.window, program))),
         foreground: outcome.foreground,

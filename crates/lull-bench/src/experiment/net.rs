@@ -97,8 +97,7 @@ fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) ->
     if !bed.is_up() {
         notes.push("the delaying relay has failed".to_owned());
     }
-    let is_controlled =
-        !matches!(contender, Contender::Lull(_)) || Told::has(told.read(&mut notes).as_ref(), "net");
+    let is_controlled = told.had(contender, "net", &mut notes);
     Ok(Run {
         case: case.name.clone(),
         contender: contender.name(),

@@ -2,7 +2,7 @@
 //!
 //! A control that could not have what it needs (no right to load BPF, no such group) lets the job go on, as it should; its run is
 //! then no measurement of the control. So what the summary says was missing stands in the run's notes, and with
-//! [`Told::has`] an experiment asks for what it is about.
+//! [`Told::had`] an experiment asks for what it is about.
 
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use serde_json::Value;
 use tempfile::TempPath;
 
 use crate::Error;
+use crate::contender::Contender;
 use crate::error::Context;
 
 const PREFIX: &str = "summary-";
@@ -55,9 +56,12 @@ impl Told {
         }
     }
 
-    /// Whether lull had a resource: a part of its summary.
-    pub fn has(summary: Option<&Value>, part: &str) -> bool {
-        summary.and_then(|summary| summary.get(part)).is_some_and(|part| !part.is_null())
+    /// Whether a run measures its contender: of lull, that it had the resource, which is then a part of its summary.
+    pub fn had(&self, contender: &Contender, part: &str, notes: &mut Vec<String>) -> bool {
+        if !matches!(contender, Contender::Lull(_)) {
+            return true;
+        }
+        self.read(notes).is_some_and(|summary| summary.get(part).is_some_and(|part| !part.is_null()))
     }
 }
 

@@ -8,9 +8,10 @@ mod common;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 
+use common::pty::Terminal;
 use common::{
-    assert_nothing_left, clean_text, finish, freeze_file, helper, job_of, lull_run, needs_root, new_marker,
-    output, send, spawn_marked, wait_until,
+    MARKER, assert_nothing_left, clean_text, finish, freeze_file, helper, job_of, lull, lull_run, needs_root,
+    new_marker, output, send, spawn_marked, wait_for_end, wait_until,
 };
 
 /// Windows long enough that a job is seen held, short enough for a test.
@@ -65,36 +66,34 @@ fn root_the_summary_tells_the_policy_and_its_holds() {
     assert_eq!(summary["gate"]["trapped"], 0, "no request gate");
 }
 
-/// What a summary says of the policy, after a job beside a protected shell that, half-way, starts a program, or does not.
+/// What a summary says of the policy, after a job beside a protected shell that starts a program once it has been learnt,
+/// or does not. When that is so, and when it has been noticed, the status line says.
 fn regulation(newcomer: Option<&std::path::Path>, dir: &std::path::Path) -> String {
-    let [go, file] = ["go", "summary.json"].map(|name| dir.join(name));
-    let begin = dir.join("begin");
-    // Several, and before all others: it must be seen at work on a machine that has other things to do.
-    let spin = "n=0; while [ $n -lt 3 ]; do n=$((n+1)); ( while :; do :; done ) & done; while :; do :; done";
+    let [begin, go, file] = ["begin", "go", "summary.json"].map(|name| dir.join(name));
     let program = newcomer.map_or_else(
         || "sleep 600".to_owned(),
-        |path| format!("nice -n -20 '{}' -c '{spin}'", path.display()),
+        |path| format!("'{}' -c 'while :; do :; done'", path.display()),
     );
     let script = format!("while [ ! -e '{}' ]; do sleep 0.05; done; exec {program}", begin.display());
     let mut protected =
         std::process::Command::new("sh").args(["-c", &script]).process_group(0).spawn().unwrap();
     let pid = protected.id().to_string();
-    let options =
-        ["--policy", "smart:200ms", "--protect", &pid, "--json", "--summary", file.to_str().unwrap()];
-    let marker = new_marker();
     let job = format!("while [ ! -e '{}' ]; do sleep 0.05; done", go.display());
-    let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &job]), &marker);
-    let front = child.id();
-    job_of(front);
-    wait_until("the foreground to be learnt alone", || is_frozen(front));
-    wait_until("… and then beside the job", || !is_frozen(front));
-    // Six windows are learnt from now; some more say whether anything has changed.
-    std::thread::sleep(std::time::Duration::from_secs(4));
+    let marker = new_marker();
+    let mut command = lull();
+    command.args(["run", "--policy", "smart:200ms", "--protect", &pid, "--json", "--summary"]);
+    command.arg(&file).args(["--", "sh", "-c", &job]).env(MARKER, &marker).env("TERM", "xterm");
+    let mut terminal = Terminal::start(command);
+    terminal.wait_for("the foreground is calm", 1);
     std::fs::write(&begin, "").unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(5));
+    match newcomer {
+        Some(_) => terminal.wait_for("to learn the foreground anew", 1),
+        // As many windows again as the learning took.
+        None => std::thread::sleep(std::time::Duration::from_secs(3)),
+    }
     std::fs::write(&go, "").unwrap();
-    assert!(finish(child).status.success());
-    assert_nothing_left(front, &marker);
+    assert!(wait_for_end(&mut terminal.child).success());
+    assert_nothing_left(terminal.child.id(), &marker);
     // SAFETY: the group is that of the child, which has not been waited for.
     unsafe { libc::killpg(i32::try_from(protected.id()).unwrap(), libc::SIGKILL) };
     protected.wait().unwrap();
@@ -132,7 +131,7 @@ fn root_a_held_job_handles_its_signals() {
     wait_until("the job to be held", || is_frozen(front));
     // A job that was held before it could set its trap dies of the signal instead; both are handling it.
     assert!(send(front, libc::SIGTERM));
-    let status = common::wait_for_end(&mut child);
+    let status = wait_for_end(&mut child);
     let mut text = String::new();
     std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
     use std::os::unix::process::ExitStatusExt;

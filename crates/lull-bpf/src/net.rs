@@ -341,13 +341,14 @@ impl Interface {
         self.raw().device.leaks.load(Ordering::Relaxed)
     }
 
-    /// Tells the kernel side the interval and the `flags` of the record.
-    pub fn set_policy(&self, interval: Interval, flags: u32) {
-        let interval_ns = match interval {
+    /// Tells the kernel side the interval for what is sent, that for what is received, and the `flags` of the record.
+    pub fn set_policy(&self, interval: Interval, receive: Interval, flags: u32) {
+        let length_of = |interval| match interval {
             Interval::Finite(length) => length.0,
             Interval::Infinite => INFINITE_NS,
         };
-        self.raw().device.interval_ns.store(interval_ns, Ordering::Relaxed);
+        self.raw().device.interval_ns.store(length_of(interval), Ordering::Relaxed);
+        self.raw().receive_interval_ns.store(length_of(receive), Ordering::Relaxed);
         self.raw().device.flags.store(flags, Ordering::Relaxed);
     }
 

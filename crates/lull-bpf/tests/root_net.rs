@@ -191,7 +191,7 @@ fn root_tcp_of_the_job_has_the_own_congestion_control_and_the_mark_wins() {
 #[test]
 fn root_a_datagram_of_the_job_in_an_endless_interval_is_a_leak_and_wakes() {
     let Some(Scene { sensor, loopback, group }) = scene() else { return };
-    loopback.set_policy(Interval::Infinite, 0);
+    loopback.set_policy(Interval::Infinite, Interval::Infinite, 0);
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = receiver.local_addr().unwrap();
     UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"hello", to).unwrap();

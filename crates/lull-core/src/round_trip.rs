@@ -74,11 +74,25 @@ impl RoundTrips {
             (self.this, self.began) = (Nanos::ZERO, now);
         }
         self.this = self.this.max(largest.unwrap_or(Nanos::ZERO));
-        let RoundTripSetting { least, most, little, times, .. } = self.setting;
+        let RoundTripSetting { little, times, .. } = self.setting;
         let largest = self.this.max(self.before);
-        let whole = largest.plus(Nanos(largest.0 / 4));
         let enough = cost.filter(|cost| cost.times(little) <= largest).map(|cost| cost.times(times));
-        Interval::Finite(enough.unwrap_or(whole).min(whole).max(least).min(most))
+        let whole = self.a_quarter_more();
+        self.bounded(enough.unwrap_or(whole).min(whole))
+    }
+
+    /// The interval where nothing is known of what a preemption costs, as after the latest step.
+    pub fn whole(&self) -> Interval {
+        self.bounded(self.a_quarter_more())
+    }
+
+    fn a_quarter_more(&self) -> Nanos {
+        let largest = self.this.max(self.before);
+        largest.plus(Nanos(largest.0 / 4))
+    }
+
+    fn bounded(&self, length: Nanos) -> Interval {
+        Interval::Finite(length.max(self.setting.least).min(self.setting.most))
     }
 }
 

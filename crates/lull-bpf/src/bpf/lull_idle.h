@@ -18,10 +18,15 @@
  * hundredth of the best rate.
  *
  * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
- * packets make a queue of more than about a millisecond anywhere on the way
- * (LEDBAT's idea, RFC 6817, with a shorter target), so that it also yields to
+ * packets make a queue of more than about half a millisecond anywhere on the way
+ * (LEDBAT's idea, RFC 6817, with a shorter target; what round trips differ by in any
+ * case is no queue), so that it also yields to
  * foreground that is sent by other machines, or more background bytes wait in the
- * interface's queue than the bound allows. Packets are paced.
+ * interface's queue than the bound allows. Once it has shrunk, it is never more than
+ * its best rate carries in the least round trip and that queue, and packets are paced
+ * a little above that rate: a flow that comes back from a hold, with a round trip
+ * that tells nothing of a queue, sends no burst. The least round trip is best seen
+ * while it is held; if it was not for a while, it is made so for a few round trips.
  *
  * `held_until_ns` is written by user space ever anew: without lull, flows are
  * open.
@@ -30,6 +35,9 @@
 #define LULL_IDLE_H
 
 #define LULL_HELD_PACKETS 2
+/* The smallest bound of an open flow, in packets: what keeps a link busy between two
+ * acknowledgements. */
+#define LULL_LEAST_BOUND 4
 /* The least rate while held: of the best that was seen, and in bytes per second. */
 #define LULL_HELD_RATE_SHIFT 7
 #define LULL_HELD_RATE 65536ULL
@@ -37,9 +45,13 @@
 #define LULL_HELD_WAIT_SHIFT 2
 #define LULL_HELD_WAIT_NS 100000ULL
 /* A queue of this many microseconds is too long, plus a share of the round trip. */
-#define LULL_QUEUE_US 1000
+#define LULL_QUEUE_US 500
 #define LULL_QUEUE_SHIFT 3
 #define LULL_QUEUE_MOST_US 5000
+/* The least round trip is looked for with a small window if it was not found for so long, during
+ * so many round trips. */
+#define LULL_PROBE_NS 10000000000ULL
+#define LULL_PROBE_TRIPS 8
 #define LULL_SECOND_NS 1000000000ULL
 #define LULL_SECOND_US 1000000ULL
 #define LULL_PACING_NEEDED 1
@@ -54,7 +66,6 @@ struct inet_connection_sock {
 struct rate_sample {
 	__s32 delivered;
 	long interval_us;
-	long rtt_us;
 	__u32 acked_sacked;
 	__u32 prior_in_flight;
 };
@@ -76,6 +87,8 @@ struct flow {
 	__u64 best_rate; /* bytes per second */
 	__u64 shrunk_ns;
 	__u64 held_ns;	   /* since when */
+	__u64 least_ns;	   /* when `least_us` was found */
+	__u32 least_us;	   /* the least smoothed round trip */
 	__u32 kept_window; /* 0: open */
 	__u32 state;
 };
@@ -115,6 +128,8 @@ void BPF_PROG(lull_idle_init, struct sock *sk)
 	flow->best_rate = 0;
 	flow->shrunk_ns = 0;
 	flow->held_ns = 0;
+	flow->least_ns = 0;
+	flow->least_us = 0;
 	flow->kept_window = 0;
 	flow->state = 0;
 	/* Without the fq qdisc TCP keeps the pace by itself. */
@@ -172,6 +187,29 @@ static __always_inline void note_rate(struct flow *flow, struct tcp_sock *tp,
 		flow->best_rate -= flow->best_rate >> 12;
 }
 
+/* The queue that a flow may make, in microseconds. */
+static __always_inline __u32 queue_us(__u32 least_us)
+{
+	__u32 target_us = (least_us >> LULL_QUEUE_SHIFT) + LULL_QUEUE_US;
+
+	return target_us < LULL_QUEUE_MOST_US ? target_us : LULL_QUEUE_MOST_US;
+}
+
+/* The longest smoothed round trip of an open flow. */
+static __always_inline __u32 longest_us(struct flow *flow, struct tcp_sock *tp)
+{
+	return flow->least_us + queue_us(flow->least_us) + (tp->mdev_us >> 2);
+}
+
+/* The packets that the best rate carries in that. */
+static __always_inline __u32 bound_of(struct flow *flow, struct tcp_sock *tp)
+{
+	__u64 bytes = flow->best_rate * longest_us(flow, tp) / LULL_SECOND_US;
+	__u64 packets = bytes / (tp->mss_cache ? tp->mss_cache : 1);
+
+	return packets > LULL_LEAST_BOUND ? (__u32)packets : LULL_LEAST_BOUND;
+}
+
 /* The window of an open flow after an acknowledgement. */
 static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
 				  struct lull_interface *interface, __u64 now)
@@ -179,24 +217,24 @@ static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
 	struct tcp_sock *tp = tcp_of(sk);
 	struct flow *flow = flow_of(sk);
 	__u32 window = tp->snd_cwnd, threshold = tp->snd_ssthresh;
-	__u32 least_us = tp->rtt_min.s[0].v, target_us = least_us >> LULL_QUEUE_SHIFT;
-	__u32 acked = rs->acked_sacked;
+	__u32 acked = rs->acked_sacked, bound;
 
-	target_us += LULL_QUEUE_US;
-	if (target_us > LULL_QUEUE_MOST_US)
-		target_us = LULL_QUEUE_MOST_US;
 	if (flow->state == LULL_CA_CWR || flow->state == LULL_CA_RECOVERY) {
 		tp->snd_cwnd = at_least(window < threshold ? window : threshold);
 		return;
 	}
-	if ((rs->rtt_us > 0 && (__u64)rs->rtt_us > (__u64)least_us + target_us) ||
-	    is_too_deep(interface, now)) {
+	if ((tp->srtt_us >> 3) > longest_us(flow, tp) || is_too_deep(interface, now)) {
 		/* Once in a round trip: what is in flight shows the window before. */
 		if (now - flow->shrunk_ns < (__u64)(tp->srtt_us >> 3) * 1000)
 			return;
 		flow->shrunk_ns = now;
 		tp->snd_cwnd = at_least(window - (window >> 3));
 		tp->snd_ssthresh = tp->snd_cwnd;
+		return;
+	}
+	bound = bound_of(flow, tp);
+	if (window >= threshold && window >= bound) {
+		tp->snd_cwnd = bound;
 		return;
 	}
 	/* A window that is not used proves nothing. */
@@ -228,6 +266,22 @@ static __always_inline __u64 held_rate(struct flow *flow, __u32 packet_bytes, __
 	return rate > least ? rate : least;
 }
 
+/* Keeps the least round trip; one that was found with a small window counts anew. */
+static __always_inline void note_trip(struct flow *flow, struct tcp_sock *tp, __u64 now)
+{
+	__u32 trip_us = tp->srtt_us >> 3;
+	int is_small =
+	    flow->kept_window && now - flow->held_ns >= (__u64)trip_us * 1000 * LULL_PROBE_TRIPS;
+
+	if (!trip_us)
+		return;
+	if (!flow->least_us || trip_us <= flow->least_us ||
+	    (is_small && now - flow->least_ns >= LULL_PROBE_NS)) {
+		flow->least_us = trip_us;
+		flow->least_ns = now;
+	}
+}
+
 SEC("struct_ops")
 void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
 {
@@ -235,9 +289,10 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 	struct tcp_sock *tp = tcp_of(sk);
 	struct lull_interface *interface = interface_below(sk);
 	struct flow *flow = flow_of(sk);
-	__u64 rate;
+	__u64 rate, most;
 
-	if (is_held(interface, now)) {
+	note_trip(flow, tp, now);
+	if (is_held(interface, now) || now - flow->least_ns >= LULL_PROBE_NS) {
 		if (!flow->kept_window) {
 			flow->kept_window = at_least(tp->snd_cwnd);
 			flow->held_ns = now;
@@ -255,10 +310,16 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 	}
 	if (!tp->srtt_us)
 		return;
-	/* Twice the window per round trip while it doubles, else a fifth more, so that pacing never
-	 * bounds it. */
+	/* Twice the window per round trip while it doubles, else a fifth more, so that pacing does
+	 * not bound it, but little more than the best rate. */
 	rate = (__u64)tp->snd_cwnd * tp->mss_cache * 8 * LULL_SECOND_US / tp->srtt_us;
-	sk->sk_pacing_rate = tp->snd_cwnd < tp->snd_ssthresh ? rate * 2 : rate + rate / 5;
+	if (tp->snd_cwnd < tp->snd_ssthresh) {
+		sk->sk_pacing_rate = rate * 2;
+		return;
+	}
+	rate += rate / 5;
+	most = flow->best_rate + flow->best_rate / 4;
+	sk->sk_pacing_rate = rate < most ? rate : most;
 }
 
 SEC(".struct_ops.link")

@@ -60,21 +60,19 @@ struct sk_buff {
 	unsigned char *head;
 	unsigned char *data;
 };
-struct minmax_sample {
-	__u32 t;
-	__u32 v;
-};
-struct minmax {
-	struct minmax_sample s[3];
-};
 struct tcp_sock {
 	__u32 window_clamp;
+	__u32 rcv_nxt;
+	__u32 rcv_wup;
+	__u32 rcv_wnd;
+	__u64 bytes_received;
+	__u64 bytes_acked;
 	__u32 mss_cache;
 	__u32 snd_cwnd;
 	__u32 snd_cwnd_cnt;
 	__u32 snd_ssthresh;
 	__u32 srtt_us; /* in eighths */
-	struct minmax rtt_min;
+	__u32 mdev_us; /* how far round trips are apart, in quarters */
 };
 #pragma clang attribute pop
 

@@ -198,11 +198,14 @@ struct lull_interface {
 	/* Set by the kernel programs with the first that waits, cleared by user space. */
 	lull_u64 room_busy;
 	/* Written by the kernel programs. */
-	lull_u64 parked; /* packets that were sent to wait */
-	lull_u64 others; /* packets of background that no socket of the job sent */
+	lull_u64 parked;   /* packets that were sent to wait */
+	lull_u64 others;   /* packets of background that no socket of the job sent */
+	lull_u64 asked_ns; /* the last foreground packet that lets something come back */
+	/* Written by user space: how long what the job receives is held after it. */
+	lull_u64 receive_interval_ns;
 };
 
-_Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 72,
+_Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 88,
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_cpu) == 192 + 5 * 8 * (LULL_BUCKETS + 1) + 24,
 	       "mirrored in record.rs");

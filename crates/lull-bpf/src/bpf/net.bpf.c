@@ -37,6 +37,8 @@
 #include "lull_room.h"
 
 #define MAX_QUEUED 32768
+/* A connection asks for answers if it has received this part of what it has sent. */
+#define LULL_ASKS_SHIFT 4
 
 struct packet {
 	__u64 arrived_ns;
@@ -132,10 +134,16 @@ static __always_inline void arrive_foreground(struct lull_interface *interface, 
 		if (state != LULL_P)
 			count_event(device, LULL_P, LULL_ON_TIMEOUT);
 	}
-	/* Beyond what the verifier knows of a socket of any kind. */
-	if (sk && sk->sk_protocol == LULL_IPPROTO_TCP)
-		raise(&interface->rtt_ns,
-		      (__u64)(BPF_CORE_READ((struct tcp_sock *)sk, srtt_us) >> 3) * 1000);
+	if (sk && sk->sk_protocol == LULL_IPPROTO_TCP) {
+		/* Beyond what the verifier knows of a socket of any kind. */
+		struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+		raise(&interface->rtt_ns, (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000);
+		if (BPF_CORE_READ(tp, bytes_received) << LULL_ASKS_SHIFT <
+		    BPF_CORE_READ(tp, bytes_acked))
+			return;
+	}
+	interface->asked_ns = now;
 }
 
 SEC("tp_btf/net_dev_queue")

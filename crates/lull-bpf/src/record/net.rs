@@ -22,13 +22,16 @@ pub(crate) struct RawInterface {
     pub(crate) room_busy: AtomicU64,
     pub(crate) parked: AtomicU64,
     pub(crate) others: AtomicU64,
+    pub(crate) asked_ns: AtomicU64,
+    pub(crate) receive_interval_ns: AtomicU64,
 }
 
 const _: () = {
-    assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 72);
+    assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 88);
     assert!(std::mem::offset_of!(RawInterface, held_until_ns) == size_of::<RawDevice>());
     assert!(std::mem::offset_of!(RawInterface, rtt_ns) == size_of::<RawDevice>() + 24);
     assert!(std::mem::offset_of!(RawInterface, parked) == size_of::<RawDevice>() + 56);
+    assert!(std::mem::offset_of!(RawInterface, receive_interval_ns) == size_of::<RawDevice>() + 80);
 };
 
 /// `lull_in_queue` of `lull_policy.h`: packets of a class that wait.

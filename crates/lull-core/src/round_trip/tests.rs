@@ -27,6 +27,15 @@ fn a_round_trip_is_forgotten_after_one_to_two_spans() {
 }
 
 #[test]
+fn what_a_preemption_costs_shortens_the_interval_and_not_the_whole_one() {
+    let mut trips = fresh();
+    assert_eq!(trips.step(MS(1), Some(MS(20)), Some(MS(1))), Interval::Finite(MS(4)));
+    assert_eq!(trips.whole(), Interval::Finite(MS(25)));
+    trips.step(MS(3_000), None, Some(MS(1)));
+    assert_eq!(trips.whole(), Interval::Finite(RoundTripSetting::default().least));
+}
+
+#[test]
 fn a_clock_that_steps_back_forgets_nothing() {
     let mut trips = RoundTrips::new(RoundTripSetting::default(), MS(5_000));
     trips.step(MS(5_001), Some(MS(20)), None);

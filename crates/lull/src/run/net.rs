@@ -251,15 +251,20 @@ impl Net {
     fn ask(&mut self, now: Nanos) {
         self.asked = now;
         for link in &mut self.links {
-            link.interval = match self.rules.interval {
+            let receive = match self.rules.interval {
                 IntervalChoice::Auto => {
                     let cost = link.cost.step(&link.interface.service());
-                    link.trips.step(now, link.interface.take_rtt(), cost)
+                    link.interval = link.trips.step(now, link.interface.take_rtt(), cost);
+                    // What background costs on the way here does not show in the queue to send.
+                    link.trips.whole()
                 }
-                IntervalChoice::Fixed(interval) => interval,
+                IntervalChoice::Fixed(interval) => {
+                    link.interval = interval;
+                    interval
+                }
             };
             let flags = policy_flags(self.rules.variant, self.rules.start_rule);
-            link.interface.set_policy(link.interval, flags);
+            link.interface.set_policy(link.interval, receive, flags);
             link.interface.set_depth(self.rules.depth_bytes());
             link.interface.hold_until(now.plus(HOLDS_FOR));
         }

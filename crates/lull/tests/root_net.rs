@@ -237,6 +237,43 @@ fn root_what_the_job_receives_is_slowed_and_flows_again_after_a_kill() {
     assert_nothing_left(front, &marker);
 }
 
+/// Sends from this host to the other without end, for as long as the test lives.
+fn upload(bed: &Bed) {
+    use std::io::{Read, Write};
+    let any = SocketAddr::new(bed.right.v4(), 0);
+    let listener = bed.right.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap();
+    let to = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut bytes = [0; 1 << 14];
+        while stream.read(&mut bytes).is_ok_and(|length| length > 0) {}
+    });
+    let mut stream = bed.left.namespace().inside(|| std::net::TcpStream::connect(to)).unwrap().unwrap();
+    std::thread::spawn(move || while stream.write_all(&[7; 1 << 14]).is_ok() {});
+}
+
+#[test]
+fn root_an_upload_of_the_foreground_does_not_hold_what_the_job_receives() {
+    // Two packets, rounded up as windows are.
+    const HELD: u64 = 4_096;
+    let Some(bed) = bed() else { return };
+    let port = sender(&bed);
+    upload(&bed);
+    let script = format!("exec 3<> /dev/tcp/{}/{port}; exec cat <&3 > /dev/null", bed.right.v4());
+    let marker = new_marker();
+    let options = ["--resources", "net", "--interval", "1s"];
+    let child = spawn_marked(&mut on_left(&bed, &options, &script), &marker);
+    wait_until("the window to be small beside datagrams", || {
+        disturb(&bed);
+        (1..=HELD).contains(&announced(&bed, port))
+    });
+    wait_until("the window to be wide beside the upload alone", || announced(&bed, port) > HELD);
+    assert!(send(child.id(), libc::SIGTERM));
+    let front = child.id();
+    finish(child);
+    assert_nothing_left(front, &marker);
+}
+
 #[test]
 fn root_datagrams_that_wait_hold_their_sender_and_not_the_job() {
     let Some(bed) = bed() else { return };

@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) mod options;
 mod room;
+pub(crate) mod when_used;
 
 pub(crate) use room::wait_for;
 use room::{Keeping, RoomThread};

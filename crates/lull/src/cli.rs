@@ -117,13 +117,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PERCENT")]
     pub(crate) max_slowdown: Option<Loss>,
 
-    /// What is lent in the gaps only: the disks, the CPUs (default: both), the page cache, the network.
+    /// What is lent in the gaps only: the disks, the CPUs, the network (default: these three), the page cache.
     ///
     /// The job's idle marks stay in any case. With `cpu` the job is held beside a computing foreground where that is found
     /// to be harmed. It costs the job the moments of testing; without another program at work it costs nothing. With
     /// `memory` the job leaves the page cache as it found it, and what it writes is written in pieces; that costs a job which
-    /// writes much some of its speed. With `net` its sockets are marked Lower Effort and its TCP yields to other traffic on
-    /// the interface; a job that sends datagrams is held.
+    /// writes much some of its speed. With `net` its sockets are marked Lower Effort, its TCP yields to other traffic on the
+    /// interface, and its datagrams wait; that begins with the job's first internet socket, or before the job if it is named.
     #[arg(long, value_name = "disk,cpu,memory,net", value_enum, value_delimiter = ',')]
     pub(crate) resources: Vec<ResourceChoice>,
 

@@ -70,7 +70,8 @@ use crate::cli::RunArgs;
 use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
-use settings::{Given, RunSettings, SensorChoice, StatusChoice};
+use net::when_used::is_possible;
+use settings::{Given, LendNet, RunSettings, SensorChoice, StatusChoice};
 use status::StatusLine;
 use summary::Summary;
 
@@ -145,7 +146,9 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
 
 /// Whether something was asked for that may not be had; that is told whoever reads the summary.
 fn has_wishes(settings: &RunSettings) -> bool {
-    settings.sensor == SensorChoice::Bpf || (settings.watches_disks && !settings.protect.is_everything())
+    settings.sensor == SensorChoice::Bpf
+        || settings.net == LendNet::AtOnce
+        || (settings.watches_disks && !settings.protect.is_everything())
 }
 
 /// Whether anybody will see the summary.
@@ -261,13 +264,19 @@ fn start(
 ) -> anyhow::Result<Started> {
     let mut notes = Vec::new();
     let group = make_group(settings, &mut notes);
+    let mut settings = settings.clone();
+    let paths = group.as_ref().map(JobGroup::paths).unwrap_or_default();
+    if settings.net == LendNet::WhenUsed && !is_possible(&settings, &paths) {
+        settings.net = LendNet::Never;
+    }
+    let settings = &settings;
     let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
     let queues = arrange(&settings.qdiscs)?;
     let (signals, inherited) = front::take_signals()?;
     let status = StatusLine::new(wants_status(settings));
     let heritage = Heritage {
         shared: Arc::clone(&shared),
-        groups: group.as_ref().map(JobGroup::paths).unwrap_or_default(),
+        groups: paths,
         queues: Arc::clone(&queues),
         terminal_rows: status.rows(),
     };
@@ -343,7 +352,7 @@ fn fork_job(
         let _ = enter(&entries);
         let _ = marks.apply();
     };
-    let program = filter::program(settings.scope, settings.io_uring);
+    let program = filter::program(settings.scope, settings.io_uring, settings.net == LendNet::WhenUsed);
     let launch = Launch {
         command,
         program: &program,

@@ -7,81 +7,16 @@
 
 mod common;
 
-use std::io::Read;
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
-use std::process::{Child, Command};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::process::Child;
 
-use common::net::bed;
-use common::{
-    AWAKE, assert_nothing_left, clean_text, finish, helper, lull_run, new_marker, send, spawn_marked,
-    wait_until,
+use common::net::{
+    bed, disturb, has_own_congestion_control, held_upload, on_left, receiver, rooms, socket, summary_at,
 };
+use common::{assert_nothing_left, clean_text, finish, helper, new_marker, send, spawn_marked, wait_until};
 use lull_bench::netbed::{self, Bed};
-use serde_json::Value;
 
 const ENDLESS: [&str; 4] = ["--resources", "net", "--interval", "inf"];
-
-/// A command as `lull_run` makes it, on the left host.
-fn on_left(bed: &Bed, options: &[&str], script: &str) -> Command {
-    let mut command = lull_run(options, &["bash", "-c", &format!("{AWAKE}{script}")]);
-    bed.left.namespace().confine(&mut command);
-    command
-}
-
-/// Receives on the right host; the port, and how many bytes came in one connection.
-fn receiver(bed: &Bed, address: IpAddr) -> (u16, std::thread::JoinHandle<usize>) {
-    let listener =
-        bed.right.namespace().inside(|| TcpListener::bind(SocketAddr::new(address, 0))).unwrap().unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let received = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let (mut total, mut space) = (0, vec![0; 1 << 16]);
-        loop {
-            match stream.read(&mut space) {
-                Ok(0) | Err(_) => return total,
-                Ok(len) => total += len,
-            }
-        }
-    });
-    (port, received)
-}
-
-fn socket(host: &netbed::Host) -> UdpSocket {
-    host.namespace().inside(|| UdpSocket::bind(SocketAddr::new(host.v4(), 0))).unwrap().unwrap()
-}
-
-/// One packet of the foreground.
-fn disturb(bed: &Bed) {
-    let to = socket(&bed.right).local_addr().unwrap();
-    socket(&bed.left).send_to(b"foreground", to).unwrap();
-}
-
-fn summary_at(path: &str) -> Value {
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// Whether the congestion control of this supervisor is there. Those of other runs are, too: the list is the machine's.
-fn has_own_congestion_control(supervisor: u32) -> bool {
-    let own = format!("lull_{supervisor}");
-    let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
-    available.split_whitespace().any(|name| name == own)
-}
-
-/// Starts an upload and waits until its connection is held.
-fn held_upload(bed: &Bed, port: u16, bytes: u32, marker: &str) -> Child {
-    let to = format!("/dev/tcp/{}/{port}", bed.right.v4());
-    let script = format!("head -c {bytes} /dev/zero > {to}; echo done");
-    let child = spawn_marked(&mut on_left(bed, &ENDLESS, &script), marker);
-    let mut shown = String::new();
-    wait_until("the connection to be held", || {
-        disturb(bed);
-        let filter = format!("dport = :{port}");
-        let output = bed.left.command("ss").args(["-Htin", &filter]).output().unwrap();
-        shown = String::from_utf8(output.stdout).unwrap();
-        shown.contains("lull_") && shown.contains("cwnd:2 ")
-    });
-    child
-}
 
 #[test]
 fn root_what_the_job_sends_is_counted_as_background_in_both_protocols() {
@@ -110,7 +45,7 @@ fn root_a_killed_supervisor_leaves_held_traffic_flowing_and_nothing_attached() {
     let (port, received) = receiver(&bed, bed.right.v4());
     let marker = new_marker();
     // At the trickle of a held connection this would take more than two minutes.
-    let child = held_upload(&bed, port, 10_000_000, &marker);
+    let child = held_upload(&bed, &ENDLESS, port, 10_000_000, &marker);
     let front = child.id();
     let supervisor = helper(front, "lull-supervisor").unwrap();
     assert!(has_own_congestion_control(supervisor));
@@ -290,12 +225,7 @@ fn root_datagrams_that_wait_hold_their_sender_and_not_the_job() {
     assert!(send(front, libc::SIGTERM));
     finish(child);
     assert_nothing_left(front, &marker);
-    wait_until("the room to go", || !has_room(&bed));
-}
-
-fn has_room(bed: &Bed) -> bool {
-    let output = bed.left.command("ip").args(["-o", "link"]).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().contains(": lull")
+    wait_until("the room to go", || rooms(&bed) == 0);
 }
 
 #[test]
@@ -305,24 +235,11 @@ fn root_datagrams_pass_again_when_the_supervisor_is_killed() {
     let marker = new_marker();
     let child = held_sender(&bed, &sink, &marker);
     let front = child.id();
-    assert!(has_room(&bed));
+    assert_eq!(rooms(&bed), 1);
     assert!(send(helper(front, "lull-supervisor").unwrap(), libc::SIGKILL));
     let output = finish(child);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n");
     assert!(output.status.success());
     assert_nothing_left(front, &marker);
-    wait_until("the room to go", || !has_room(&bed));
-}
-
-#[test]
-fn root_the_network_is_left_alone_unless_asked_for() {
-    let Some(bed) = bed() else { return };
-    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let path = file.path().to_str().unwrap();
-    let without: [&[&str]; 2] = [&[], &["--resources", "net", "--sensor", "diskstats"]];
-    for options in without {
-        let options = [options, &["--json", "--summary", path]].concat();
-        assert_eq!(clean_text(&common::output(&mut on_left(&bed, &options, "echo done"))), "done\n");
-        assert!(summary_at(path)["net"].is_null(), "{options:?}");
-    }
+    wait_until("the room to go", || rooms(&bed) == 0);
 }

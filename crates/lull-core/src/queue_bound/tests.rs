@@ -29,7 +29,23 @@ fn it_settles_between_the_two_times_on_any_link() {
 
 #[test]
 fn a_link_that_becomes_slow_gets_less() {
-    let mut bound = QueueBound(MOST_BYTES);
+    let mut bound = QueueBound { bytes: MOST_BYTES, is_fixed: false };
     (0..8).for_each(|_| bound.step(Nanos::from_millis(5)));
     assert_eq!(bound, QueueBound::default());
+}
+
+#[test]
+fn a_bound_in_packets_stays_on_any_link() {
+    for packets in [1, 8, 1_000, u32::MAX] {
+        let mut bound = QueueBound::of_packets(packets);
+        let given = bound.bytes();
+        for time in [Nanos::ZERO, Nanos::from_millis(5), Nanos::from_secs(1)] {
+            bound.step(time);
+            assert_eq!(bound.bytes(), given, "{packets} packets after {time:?}");
+        }
+        let frames = packets.saturating_mul(1_514);
+        assert!(given >= frames, "{packets} packets: {given} bytes");
+    }
+    assert!(QueueBound::of_packets(7).bytes() <= LEAST_BYTES);
+    assert!(QueueBound::of_packets(60).bytes() > MOST_BYTES);
 }

@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::root::Root;
 
 /// Capabilities that lull asks for somewhere, with their bit numbers (`include/uapi/linux/capability.h`).
-const CAPABILITIES: [(&str, u32); 7] = [
+const CAPABILITIES: [(&str, u32); 8] = [
     ("CAP_KILL", 5),
+    ("CAP_NET_ADMIN", 12),
     ("CAP_SYS_PTRACE", 19),
     ("CAP_SYS_ADMIN", 21),
     ("CAP_SYS_NICE", 23),

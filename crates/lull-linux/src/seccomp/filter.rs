@@ -10,6 +10,9 @@
 //! in-kernel copies. What passes untrapped is small, buffered and one at a time; the hold gate watches it.
 //! [`Scope::All`] traps every read and write.
 //!
+//! Sockets of the internet families are trapped when they are made, if that is wanted: whoever observes the network can then get
+//! ready before there is any traffic. The other calls on sockets never are: they come too often, and their addresses lie in memory.
+//!
 //! `io_uring_setup` fails with ENOSYS, so that programs fall back to calls that can be gated, unless it is allowed.
 //! A call of another architecture than the one lull was built for (a 32-bit program) passes untrapped.
 
@@ -74,6 +77,8 @@ enum Rule {
     },
     /// Likewise, or (1, 2, 3) = (address, length, offset) are shaped like direct I/O.
     LargeOrDirect,
+    /// The first argument is the family of IPv4 or IPv6.
+    Internet,
     /// The call fails with ENOSYS.
     Absent,
 }
@@ -109,6 +114,9 @@ mod asm {
     pub(super) const fn number(nr: libc::c_long) -> u32 {
         nr as u32
     }
+    pub(super) const fn family(family: libc::c_int) -> u32 {
+        family as u32
+    }
     pub(super) const ABSENT: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 }
 use asm::{and, jump_eq, jump_ge, load, ret};
@@ -143,13 +151,24 @@ fn body(rule: Rule) -> Vec<sock_filter> {
             trap,
             allow,
         ],
+        // The kernel, too, looks at the lower half alone: it is an int.
+        Rule::Internet => vec![
+            load(low(0)),
+            jump_eq(asm::family(libc::AF_INET), 1, 0),
+            jump_eq(asm::family(libc::AF_INET6), 0, 1),
+            trap,
+            allow,
+        ],
     }
 }
 
-fn rules(scope: Scope, io_uring: bool) -> Vec<(libc::c_long, Rule)> {
+fn rules(scope: Scope, io_uring: bool, sockets: bool) -> Vec<(libc::c_long, Rule)> {
     let mut rules = Vec::new();
     if !io_uring {
         rules.push((libc::SYS_io_uring_setup, Rule::Absent));
+    }
+    if sockets {
+        rules.push((libc::SYS_socket, Rule::Internet));
     }
     if scope == Scope::None {
         return rules;
@@ -182,9 +201,9 @@ fn rules(scope: Scope, io_uring: bool) -> Vec<(libc::c_long, Rule)> {
     rules
 }
 
-/// The filter program for this scope; empty when nothing would be trapped or refused.
-pub fn program(scope: Scope, io_uring: bool) -> Vec<sock_filter> {
-    let rules = rules(scope, io_uring);
+/// The filter program for this scope, with new internet `sockets` or without; empty when nothing would be trapped or refused.
+pub fn program(scope: Scope, io_uring: bool, sockets: bool) -> Vec<sock_filter> {
+    let rules = rules(scope, io_uring, sockets);
     if rules.is_empty() {
         return Vec::new();
     }

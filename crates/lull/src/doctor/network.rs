@@ -69,7 +69,7 @@ impl Network {
 
     /// Tells.
     pub(super) fn write(&self, page: &mut Page, facts: &Facts) {
-        page.section("Network: how a job's traffic yields (lull run --resources disk,cpu,net)");
+        page.section("Network: how a job's traffic yields");
         let (tone, text) = match (&self.congestion, self.knows_interval) {
             (Some(name), true) => (Tone::Good, format!("{name}: {}", self.why)),
             (Some(name), false) => (Tone::Fair, format!("{name}: {}", self.why)),
@@ -77,6 +77,13 @@ impl Network {
         };
         page.line("TCP", tone, &text);
         if self.congestion.is_some() {
+            if facts.seccomp.usable() {
+                page.line("begins", Tone::Good, "by default, with the job's first internet socket");
+            } else {
+                let text =
+                    "only if it is named (--resources disk,cpu,net): no request gate sees the job's sockets";
+                page.line("begins", Tone::Fair, text);
+            }
             page.line(
                 "mark",
                 Tone::Good,

@@ -119,8 +119,8 @@ fn load(
     receiver
 }
 
-/// The sensor is wanted most where the CPUs are busiest: at the supervisor's own priority it would take seconds to load.
-fn at_normal_priority<T>(work: impl FnOnce() -> T) -> T {
+/// Loads something. A sensor is wanted most where the CPUs are busiest: at the supervisor's own priority it would take seconds.
+pub(crate) fn at_normal_priority<T>(work: impl FnOnce() -> T) -> T {
     let set = |nice| supervisor::set_weight(nix::unistd::gettid().as_raw().unsigned_abs(), nice);
     set(0);
     let done = work();

@@ -25,6 +25,7 @@ use super::disk::Disk;
 use super::family::Family;
 use super::memory::link::{Link, Wish};
 use super::net::Net;
+use super::net::when_used::WhenUsed;
 use super::reader::Reader;
 use super::regulator::Regulator;
 
@@ -101,6 +102,8 @@ pub(crate) struct Engine {
     pub(crate) pages: Option<Arc<Link>>,
     held_for_pages: bool,
     pub(crate) net: Option<Net>,
+    /// How it comes to be there, unless it was there from the beginning.
+    pub(crate) net_when_used: WhenUsed,
     /// Who holds the whole job, if not the resources above.
     pub(crate) regulator: Option<Regulator>,
     pub(crate) counts: GateCounts,
@@ -127,6 +130,7 @@ impl Engine {
             pages: None,
             held_for_pages: false,
             net: None,
+            net_when_used: WhenUsed::default(),
             regulator: None,
             counts: GateCounts::default(),
             held_ns: 0,
@@ -160,6 +164,10 @@ impl Engine {
 
     /// Decides about a call that was just trapped.
     pub(crate) fn on_trap(&mut self, now: Nanos, trap: &Trap) -> Verdict {
+        if trap.nr == libc::SYS_socket {
+            let waits = self.net_when_used.must_wait(now, trap, &self.shared);
+            return if waits { Verdict::Wait } else { Verdict::Pass };
+        }
         self.counts.trapped += 1;
         if let Some(grant) = self.granted.remove(&trap.tid) {
             self.step(grant.disk, now, Input::Returned(Ticket(grant.id)));
@@ -264,6 +272,27 @@ impl Engine {
         }
     }
 
+    /// Once the network is there, or is known not to be had: what a person should know, or why not.
+    pub(crate) fn finish_net(&mut self, now: Nanos) -> Option<Result<Vec<String>, String>> {
+        let (outcome, free) = self.net_when_used.step(now);
+        self.pass(&free);
+        let started = outcome?.map(|(net, notes)| {
+            self.net = Some(net);
+            notes
+        });
+        Some(started)
+    }
+
+    /// Lets calls go on that waited for no disk.
+    fn pass(&self, ids: &[u64]) {
+        for id in ids {
+            if let Some(listener) = &self.listener {
+                listener.pass(*id);
+            }
+            self.shared.unlist(*id);
+        }
+    }
+
     /// Reads the sensors, lets go what may go, and says when to look again. Wake-ups are asked for before the last
     /// look, so that none is lost.
     pub(crate) fn turn(&mut self, now: Nanos) -> Next {
@@ -288,6 +317,7 @@ impl Engine {
         let is_held = self.wants_frozen(now);
         next.sooner(self.cpu.as_mut().map(|cpu| cpu.turn(now, is_held)));
         next.sooner(self.net.as_mut().map(|net| net.turn(now)));
+        next.sooner(self.net_when_used.next());
         next.sooner(self.read_ahead(now));
         next.sooner(self.write_back(now));
         next.sooner(self.let_signals_through(now));
@@ -405,6 +435,8 @@ impl Engine {
         self.cpu = None;
         self.net = None;
         self.regulator = None;
+        let unserved = self.net_when_used.end();
+        self.pass(&unserved);
         let ids: Vec<u64> = self.waiters.keys().copied().collect();
         for id in ids {
             self.release(now, id);

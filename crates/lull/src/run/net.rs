@@ -27,7 +27,8 @@ use lull_bpf::record::{WAKE_FOREGROUND_END, WAKE_LEAK};
 use lull_bpf::{Congestion, Interface, NetSensor, NetSettings};
 use lull_core::{
     DepthChoice, Histogram, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos,
-    Observation, ParlourSetting, RoundTripSetting, RoundTrips, StartRule, State, Variant, derive_state,
+    Observation, ParlourSetting, QueueBound, RoundTripSetting, RoundTrips, StartRule, State, Variant,
+    derive_state,
 };
 use lull_linux::gate::room::Room;
 use lull_linux::probe::net::{NetFacts, interfaces};
@@ -36,6 +37,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) mod options;
 mod room;
+pub(crate) mod when_used;
 
 pub(crate) use room::wait_for;
 use room::{Keeping, RoomThread};
@@ -53,7 +55,7 @@ const HOLDS_FOR: Nanos = Nanos::from_secs(1);
 const LIST_EVERY: Nanos = Nanos::from_secs(1);
 /// The bound on background in an interface's queue, in packets, if none is given: with segmentation offload a connection hands over
 /// 64 KiB at once, and a smaller bound would leave gaps.
-const AUTO_DEPTH: u32 = 44;
+const AUTO_DEPTH: u64 = 44;
 /// What counts as a packet in that bound: a full one of an Ethernet.
 const PACKET_BYTES: u64 = 1_514;
 /// From so many packets it is said what a preemption costs.
@@ -68,13 +70,34 @@ struct Rules {
     variant: Variant,
     start_rule: StartRule,
     hold: Option<HoldSetting>,
-    /// Background that may wait in the interface's queue; `u32::MAX` for no bound.
-    depth: u32,
+    /// Background packets that may wait in the interface's queue.
+    depth: DepthChoice,
 }
 
 impl Rules {
+    /// For connections; 0 for no bound.
     fn depth_bytes(&self) -> u64 {
-        if self.depth == u32::MAX { 0 } else { u64::from(self.depth) * PACKET_BYTES }
+        match self.depth {
+            DepthChoice::Auto => AUTO_DEPTH * PACKET_BYTES,
+            DepthChoice::Fixed(u32::MAX) => 0,
+            DepthChoice::Fixed(packets) => u64::from(packets) * PACKET_BYTES,
+        }
+    }
+
+    /// What leaves a waiting room has a bound of its own.
+    fn room_bound(&self) -> QueueBound {
+        match self.depth {
+            DepthChoice::Auto => QueueBound::default(),
+            DepthChoice::Fixed(packets) => QueueBound::of_packets(packets),
+        }
+    }
+
+    fn room_batch(&self) -> u32 {
+        let most = ParlourSetting::default().batch;
+        match self.depth {
+            DepthChoice::Auto => most,
+            DepthChoice::Fixed(packets) => packets.min(most),
+        }
     }
 }
 
@@ -189,10 +212,7 @@ impl Net {
             variant: settings.control.variant,
             start_rule: settings.control.start_rule,
             hold,
-            depth: match settings.control.depth {
-                DepthChoice::Auto => AUTO_DEPTH,
-                DepthChoice::Fixed(packets) => packets,
-            },
+            depth: settings.control.depth,
         };
         let tags = !settings.tags.is_empty();
         let mut net = Self { sensor, rules, namespace, links: Vec::new(), tags, asked: now, listed: now };
@@ -303,7 +323,8 @@ impl Net {
                     variant: self.rules.variant,
                     start_rule: self.rules.start_rule,
                     longest,
-                    batch: self.rules.depth.min(ParlourSetting::default().batch),
+                    batch: self.rules.room_batch(),
+                    bound: self.rules.room_bound(),
                 })
             });
             link.room = room.map_or_else(Waiting::Refused, Waiting::Room);

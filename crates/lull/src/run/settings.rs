@@ -57,7 +57,20 @@ pub(crate) enum ResourceChoice {
 }
 
 /// What is lent in the gaps only if nothing is said.
-const DEFAULT_RESOURCES: [ResourceChoice; 2] = [ResourceChoice::Disk, ResourceChoice::Cpu];
+const DEFAULT_RESOURCES: [ResourceChoice; 3] =
+    [ResourceChoice::Disk, ResourceChoice::Cpu, ResourceChoice::Net];
+
+/// Whether the network is lent in the gaps only, and from when on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LendNet {
+    /// It is left as it is.
+    #[default]
+    Never,
+    /// From the job's first internet socket on, if it can be had: nothing was said about it.
+    WhenUsed,
+    /// Before the job begins, and a person is told if it cannot be had: it was named.
+    AtOnce,
+}
 
 /// When the status line is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
@@ -82,8 +95,8 @@ pub(crate) struct RunSettings {
     pub(crate) watches_disks: bool,
     /// What is promised about the CPUs; `None`: the kernel's priorities alone.
     pub(crate) cpu: Option<CpuAim>,
-    /// Whether the network is lent in the gaps only.
-    pub(crate) watches_net: bool,
+    /// When the network begins to be lent in the gaps only.
+    pub(crate) net: LendNet,
     /// What else is background there.
     pub(crate) tags: lull_bpf::Tags,
     /// Interfaces that get two classes while the job runs.
@@ -354,12 +367,16 @@ impl Given {
             longest_hold: longest.map(|longest| longest.min(LONGEST_DIRTY_HOLD)),
         });
         let net = self.net.or(file.net);
-        let watches_net = resources.contains(&ResourceChoice::Net);
-        if net.is_given() && !watches_net {
+        if net.is_given() && !lends(ResourceChoice::Net) {
             bail!(
                 "--net-ports, --net-address, --net-mark, --net-answer and --qdisc need net among --resources"
             );
         }
+        let lend_net = match lends(ResourceChoice::Net) {
+            false => LendNet::Never,
+            true if resources.is_empty() && !net.is_given() => LendNet::WhenUsed,
+            true => LendNet::AtOnce,
+        };
         let disks = if self.disks.is_empty() { file.disks } else { self.disks };
         if let Some(unknown) = disks.iter().find(|disk| !Path::new("/sys/block").join(disk).exists()) {
             bail!("--disk {unknown}: no such disk in /sys/block; `lull doctor` lists the disks");
@@ -369,8 +386,7 @@ impl Given {
             control,
             promise,
             watches_disks: lends(ResourceChoice::Disk),
-            // Only when named: the job waits for the programs to load.
-            watches_net,
+            net: lend_net,
             qdiscs: net.qdiscs()?,
             tags: net.find()?,
             cpu,

@@ -31,10 +31,11 @@ use super::family::Family;
 use super::freezer::Freezer;
 use super::memory::{Memory, MemoryAim};
 use super::messages::{FromSupervisor, ToSupervisor};
+use super::net::when_used::WhenUsed;
 use super::net::{self, Net};
 use super::regulator::Regulator;
 use super::sensors::{self, Sensors};
-use super::settings::RunSettings;
+use super::settings::{LendNet, RunSettings};
 use super::slo::Slo;
 use super::tell;
 
@@ -209,9 +210,9 @@ impl Supervisor {
         }
     }
 
-    /// The network, if it is wanted and can be had.
+    /// The network, if it was named and can be had.
     fn start_net(&mut self, family: &Family) -> Option<Net> {
-        if !self.settings.watches_net {
+        if self.settings.net != LendNet::AtOnce {
             return None;
         }
         match Net::start(&self.settings, family.v2_group(), clock::now()) {
@@ -220,7 +221,7 @@ impl Supervisor {
                 Some(net)
             }
             Err(why) => {
-                self.notes.push(why);
+                self.unmet.push(format!("--resources net: {why}"));
                 None
             }
         }
@@ -277,6 +278,7 @@ impl Supervisor {
         lock(&engine).pages = memory.as_ref().map(|memory| Arc::clone(&memory.link));
         if let Some(listener) = &listener {
             lock(&engine).set_listener(Arc::clone(listener));
+            lock(&engine).net_when_used = WhenUsed::new(&self.settings, &family, &nudge);
             let (listener, shared) = (Arc::clone(listener), Arc::clone(&self.shared));
             let (engine, nudge, gone) = (Arc::clone(&engine), Arc::clone(&nudge), Arc::clone(&gone));
             std::thread::spawn(move || gate_thread(&listener, &shared, &engine, &nudge, &gone));
@@ -302,6 +304,13 @@ impl Supervisor {
                     Err(error) => self.notes.push(error.to_string()),
                 }
                 sleep.watch(CPU_SENSOR, cpus.wake_fd());
+            }
+            if let Some(started) = guard.finish_net(now) {
+                match started {
+                    Ok(notes) => self.notes.extend(notes),
+                    Err(why) => self.notes.push(why),
+                }
+                sleep.watch(NET_SENSOR, guard.net.as_ref().map_or(-1, Net::wake_fd));
             }
             let Next { at } = guard.turn(now);
             freezer.set(now, guard.wants_frozen(now));

@@ -35,7 +35,7 @@ fn run(program: &[libc::sock_filter], arch: u32, nr: i64, args: [u64; 6]) -> u32
 }
 
 fn native(scope: Scope, nr: i64, args: [u64; 6]) -> u32 {
-    run(&program(scope, false), AUDIT_ARCH, nr, args)
+    run(&program(scope, false, false), AUDIT_ARCH, nr, args)
 }
 
 #[test]
@@ -65,16 +65,29 @@ fn all_scope_asks_for_every_read() {
 }
 
 #[test]
+fn sockets_are_asked_for_by_family_and_only_if_wanted() {
+    let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK, libc::AF_PACKET];
+    for family in families {
+        let args = [family as u64, libc::SOCK_STREAM as u64, 0, 0, 0, 0];
+        let verdict =
+            |sockets| run(&program(Scope::Large, false, sockets), AUDIT_ARCH, libc::SYS_socket, args);
+        let is_internet = [libc::AF_INET, libc::AF_INET6].contains(&family);
+        assert_eq!(verdict(true) == TRAP, is_internet, "{family}");
+        assert_eq!(verdict(false), ALLOW, "{family}");
+    }
+}
+
+#[test]
 fn io_uring_is_absent_unless_allowed() {
     let absent = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
     assert_eq!(native(Scope::None, libc::SYS_io_uring_setup, [0; 6]), absent);
-    assert_eq!(run(&program(Scope::All, true), AUDIT_ARCH, libc::SYS_io_uring_setup, [0; 6]), ALLOW);
-    assert!(program(Scope::None, true).is_empty());
+    assert_eq!(run(&program(Scope::All, true, false), AUDIT_ARCH, libc::SYS_io_uring_setup, [0; 6]), ALLOW);
+    assert!(program(Scope::None, true, false).is_empty());
 }
 
 #[test]
 fn calls_of_another_architecture_pass() {
-    assert_eq!(run(&program(Scope::All, false), 0x4000_0003, libc::SYS_read, [0; 6]), ALLOW);
+    assert_eq!(run(&program(Scope::All, false, false), 0x4000_0003, libc::SYS_read, [0; 6]), ALLOW);
 }
 
 proptest! {

@@ -46,7 +46,7 @@ pub(crate) struct NetOptions {
     /// Packets from or to these ports are background too, whichever program sends them.
     ///
     /// They are marked Lower Effort when they leave; new TCP connections of this host yield as the job's do, datagrams wait. Needs
-    /// `net` among --resources, as the next three. For example 6881-6889,873.
+    /// `net` among --resources, if those are given, as the next three. For example 6881-6889,873.
     #[arg(long, value_name = "FIRST-LAST", value_delimiter = ',')]
     pub(crate) net_ports: Vec<PortRange>,
 

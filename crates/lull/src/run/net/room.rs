@@ -45,6 +45,8 @@ pub(super) struct Keeping {
     pub(super) longest: Nanos,
     /// Datagrams that are given between two looks at the state.
     pub(super) batch: u32,
+    /// What the interface's queue may have of them.
+    pub(super) bound: QueueBound,
 }
 
 /// What the thread is told.
@@ -145,7 +147,7 @@ impl Keeper {
         let setting =
             ParlourSetting { longest: keeping.longest, batch: keeping.batch, ..ParlourSetting::default() };
         let parlour = Parlour::new(setting);
-        let bound = QueueBound::default();
+        let bound = keeping.bound;
         // Without it one preemption costs more.
         let _ = room.set_bound(Some(bound.bytes()));
         Self {

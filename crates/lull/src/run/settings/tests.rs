@@ -1,6 +1,6 @@
 //! Files, options and what wins.
 
-use super::{Given, LongestHold, parse};
+use super::{Given, LendNet, LongestHold, parse};
 use lull_core::{DepthChoice, Interval, IntervalChoice, Nanos};
 use lull_linux::seccomp::Scope;
 
@@ -39,9 +39,11 @@ fn holds_can_be_bounded_or_off() {
 }
 
 #[test]
-fn the_network_is_lent_only_when_it_is_named() {
-    let settings = |text: &str| Given::default().over(parse(text).unwrap()).unwrap();
-    assert!(!settings("").watches_net);
-    assert!(!settings("[run]\nresources = [\"disk\"]\n").watches_net);
-    assert!(settings("[run]\nresources = [\"disk\", \"net\"]\n").watches_net);
+fn the_network_is_lent_when_it_is_used_unless_something_is_said() {
+    let net = |text: &str| Given::default().over(parse(text).unwrap()).unwrap().net;
+    assert_eq!(net(""), LendNet::WhenUsed);
+    assert_eq!(net("[run]\nresources = [\"disk\"]\n"), LendNet::Never);
+    assert_eq!(net("[run]\nresources = [\"disk\", \"net\"]\n"), LendNet::AtOnce);
+    // Other programs' traffic is there whether or not the job has any.
+    assert_eq!(net("[run]\nqdisc = [\"net9\"]\n"), LendNet::AtOnce);
 }

@@ -38,10 +38,10 @@ fn what_makes_no_sense_is_refused_by_name() {
         ("net-ports = [\"9-3\"]", "run.net-ports: '9-3'"),
         ("net-address = [\"10.0.0\"]", "run.net-address"),
         ("net-mark = [\"0\"]", "run.net-mark: '0'"),
-        ("net-ports = [\"873\"]", "need net among --resources"),
-        ("qdisc = [\"eth0\"]", "need net among --resources"),
+        ("resources = [\"disk\"]\nnet-ports = [\"873\"]", "need net among --resources"),
+        ("resources = [\"disk\"]\nqdisc = [\"eth0\"]", "need net among --resources"),
         ("resources = [\"net\"]\nqdisc = [\"eth0:fast\"]", "run.qdisc: 'fast'"),
-        ("net-answer = \"all\"", "need net among --resources"),
+        ("resources = [\"cpu\"]\nnet-answer = \"all\"", "need net among --resources"),
         ("resources = [\"net\"]\nnet-answer = \"no-such.service\"", "--net-answer no-such.service"),
     ] {
         let error = refusal(&format!("[run]\n{text}\n"));

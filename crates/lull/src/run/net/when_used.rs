@@ -1,0 +1,187 @@
+//! Starting what holds the network, once the job uses it.
+//!
+//! Problem: loading the programs takes a fifth of a second, and most jobs make no socket. But a socket is marked when it
+//! connects, so whatever is loaded after that misses it.
+//!
+//! Approach: the filter traps the call that makes an internet socket. The first one waits until the programs stand; there is no
+//! traffic before that. A job that makes none pays nothing, and leaves nothing to undo.
+//!
+//! ```text
+//!            first socket              programs stand, or are refused
+//!   unused ───────────────▶ loading ────────────────────────────────▶ over
+//!                              │  its call waits, and those of others; when WAIT_AT_MOST is over, or a signal comes for
+//!                              └──▶ one of them, it goes on: what connects later is marked nevertheless
+//! ```
+//! Whoever waits is listed, so that the guardian lets it go on when the supervisor dies.
+//!
+//! Edge cases: a job that speaks to this host alone loads the programs for nothing, since only later calls have addresses, and those
+//! in memory. 32-bit programs and io_uring (`--io-uring`) make sockets that no filter sees; they alone load nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
+
+use lull_core::Nanos;
+use lull_linux::clock;
+use lull_linux::job::shared::Shared;
+use lull_linux::probe::{BpfFacts, UserFacts};
+use lull_linux::root::Root;
+use lull_linux::seccomp::{Scope, Trap};
+
+use super::Net;
+use crate::run::cpu_start::at_normal_priority;
+use crate::run::family::Family;
+use crate::run::settings::{LendNet, RunSettings, SensorChoice};
+use crate::run::signals;
+use crate::run::supervisor::{LOWEST, Nudge, set_weight};
+
+/// The longest wait for the programs.
+const WAIT_AT_MOST: Nanos = Nanos::from_secs(10);
+/// How often to look for signals that wait with a call.
+const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
+
+/// The network, and what a person should know; or why it is left as it is.
+pub(crate) type Outcome = Result<(Net, Vec<String>), String>;
+
+/// Whether the network can probably be had here, for a job that is in the control groups at `groups`. Asked before each job that
+/// has not named it, so it costs a few system calls; where it is wrong, loading will say.
+pub(crate) fn is_possible(settings: &RunSettings, groups: &[impl AsRef<Path>]) -> bool {
+    let root = Root::real();
+    let told_apart = settings.protect.is_everything() || !settings.protect.cgroup_ids.is_empty();
+    told_apart
+        && settings.scope != Scope::None
+        && settings.sensor != SensorChoice::Diskstats
+        && groups.iter().any(|group| group.as_ref().join("cgroup.controllers").exists())
+        && UserFacts::read(&root).has("CAP_NET_ADMIN")
+        && BpfFacts::read(&root).usable()
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) enum WhenUsed {
+    /// Loaded, refused, or not wanted.
+    #[default]
+    Over,
+    Unused(Box<Plan>),
+    Loading(Loading),
+}
+
+/// What is needed to load.
+pub(crate) struct Plan {
+    settings: RunSettings,
+    family: Family,
+    nudge: Arc<Nudge>,
+}
+
+pub(crate) struct Loading {
+    outcome: Receiver<Outcome>,
+    /// Goes when the outcome is taken: until then the loop thread has the loader's priority.
+    _taken: Sender<()>,
+    waiting: Vec<Waiting>,
+    /// No call waits any longer.
+    until: Nanos,
+    checked: Nanos,
+}
+
+struct Waiting {
+    id: u64,
+    tid: u32,
+}
+
+impl WhenUsed {
+    /// Nothing but a plan, for now. The nudge is given when the programs stand.
+    pub(crate) fn new(settings: &RunSettings, family: &Family, nudge: &Arc<Nudge>) -> Self {
+        if settings.net != LendNet::WhenUsed {
+            return Self::Over;
+        }
+        let (settings, family, nudge) = (settings.clone(), family.clone(), Arc::clone(nudge));
+        Self::Unused(Box::new(Plan { settings, family, nudge }))
+    }
+
+    /// The job makes a socket: whether that must wait. Whoever waits is listed.
+    pub(crate) fn must_wait(&mut self, now: Nanos, trap: &Trap, shared: &Shared) -> bool {
+        if let Self::Unused(_) = self {
+            *self = match std::mem::take(self) {
+                Self::Unused(plan) => plan.load(now).map_or(Self::Over, Self::Loading),
+                other => other,
+            };
+        }
+        match self {
+            Self::Loading(loading) if now < loading.until && shared.list(trap.id) => {
+                loading.waiting.push(Waiting { id: trap.id, tid: trap.tid });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What came of it, once; and the calls that wait no more.
+    pub(crate) fn step(&mut self, now: Nanos) -> (Option<Outcome>, Vec<u64>) {
+        let Self::Loading(loading) = self else { return (None, Vec::new()) };
+        match loading.outcome.try_recv() {
+            Err(TryRecvError::Empty) => (None, loading.give_up(now)),
+            outcome => {
+                let free = loading.waiting.drain(..).map(|waiting| waiting.id).collect();
+                *self = Self::Over;
+                // Without an answer the loader has panicked.
+                (outcome.ok(), free)
+            }
+        }
+    }
+
+    /// When to look at those that wait.
+    pub(crate) fn next(&self) -> Option<Nanos> {
+        match self {
+            Self::Loading(loading) if !loading.waiting.is_empty() => {
+                Some(loading.until.min(loading.checked.plus(SIGNAL_CHECK)))
+            }
+            _ => None,
+        }
+    }
+
+    /// All calls that wait, when the supervisor ends.
+    pub(crate) fn end(&mut self) -> Vec<u64> {
+        match std::mem::take(self) {
+            Self::Loading(loading) => loading.waiting.into_iter().map(|waiting| waiting.id).collect(),
+            Self::Over | Self::Unused(_) => Vec::new(),
+        }
+    }
+}
+
+impl Plan {
+    /// Begins; none if there is no thread to be had.
+    fn load(self: Box<Self>, now: Nanos) -> Option<Loading> {
+        let (sender, outcome) = sync_channel(1);
+        let (taken, untaken) = channel();
+        let started = std::thread::Builder::new().name("net-start".to_owned()).spawn(move || {
+            let Self { settings, family, nudge } = *self;
+            // The job waits for this thread, and for the loop thread, which answers its calls.
+            set_weight(std::process::id(), 0);
+            at_normal_priority(|| {
+                // Nobody takes it when the job has ended.
+                let _ = sender.send(Net::start(&settings, family.v2_group(), clock::now()));
+                nudge.give();
+                let _ = untaken.recv();
+            });
+            set_weight(std::process::id(), LOWEST);
+        });
+        let until = now.plus(WAIT_AT_MOST);
+        started.ok().map(|_| Loading { outcome, _taken: taken, waiting: Vec::new(), until, checked: now })
+    }
+}
+
+impl Loading {
+    /// Those that have waited for too long, or whose threads have a signal to handle.
+    fn give_up(&mut self, now: Nanos) -> Vec<u64> {
+        let all = now >= self.until;
+        if !all && now.since(self.checked) < SIGNAL_CHECK {
+            return Vec::new();
+        }
+        self.checked = now;
+        let free = |waiting: &mut Waiting| all || signals::is_pending(waiting.tid);
+        self.waiting.extract_if(.., free).map(|waiting| waiting.id).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,7 @@ use crate::record::{Host, Record, Run, Unmet};
 use crate::stats::{Summary, ratio};
 
 pub mod cpu;
+pub mod figures;
 pub mod observations;
 pub mod pairs;
 pub mod targets;

@@ -107,6 +107,10 @@ fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) ->
     if !bed.is_up() {
         notes.push("the delaying relay has failed".to_owned());
     }
+    let probed = outcome.foreground.as_ref().and_then(|report| report.probe.as_deref());
+    if let Some(probe) = probed.filter(|probe| probe.lost > 0) {
+        notes.push(format!("{} of {} probes were lost", probe.lost, probe.sent));
+    }
     let is_controlled = told.had(contender, "net", &mut notes);
     Ok(Run {
         case: case.name.clone(),

@@ -104,6 +104,9 @@ pub struct NetArgs {
           default_value_if("figure", ArgPredicate::IsPresent, sweep::INTENSITIES),
           value_parser = clap::value_parser!(u64).range(1..=100))]
     pub intensity: Vec<u64>,
+    /// Time between two datagrams that measure the round trip beside a connection (tcp-tcp, tcp-down); 0 for none.
+    #[arg(long, value_name = "TIME", default_value = "20ms")]
+    pub probe: Nanos,
     /// Rate of the links that are fast by default, in megabits per second.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub fast_mbit: u32,

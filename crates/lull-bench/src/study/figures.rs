@@ -7,7 +7,7 @@
 //! intervals: the automatic interval is no point on that axis, and is not judged.
 //!
 //! Not the paper's: the hosts (so a packet takes 12 µs and not 50), and the intensity, which is the share of time in which the
-//! foreground sends and not that of a CPU. Shorter than 0.25 ms, an interval means little on a stock kernel.
+//! foreground sends and not that of a CPU.
 
 use lull_core::{Interval, IntervalChoice, Nanos, Share};
 use lull_sim::figures::claims::{self, Claim};

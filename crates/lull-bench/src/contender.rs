@@ -19,7 +19,7 @@
 //! | `dscp` | CMD marks its packets DSCP Lower Effort |
 //! | `htb` | the same, on a link with two strict priorities (HTB) |
 //! | `rate` | CMD keeps to a quarter of the link's rate |
-//! | `bbr`, `cubic` | CMD uses this TCP congestion control |
+//! | `bbr`, `cubic`, `lp`, `vegas` | CMD uses this TCP congestion control, if the kernel has it ([`congestion`]) |
 //! | `limit` | CMD in a memory control group that is limited to what the foreground leaves |
 //! | `nocache` | CMD throws what it has read or written out of the page cache (POSIX_FADV_DONTNEED), whoever else uses it |
 //! | `dirty-bytes` | `nice+ionice` with `vm.dirty_bytes` set to 64 MiB for that run |
@@ -29,7 +29,7 @@
 //! | `lull` | `lull run -- CMD`; `lull FLAGS` for each further set of flags |
 //!
 //! `bfq` and those with `ionice` belong to the experiments on disks; `again`, `nice`, `sched-idle`, `cpu.idle`, `headroom` and
-//! `cpulimit` to those on the CPU, `dscp` to `cubic` to those on the network, `limit` to `dirty-bytes` to those on
+//! `cpulimit` to those on the CPU, `dscp` to `vegas` to those on the network, `limit` to `dirty-bytes` to those on
 //! memory, `cgroup`, `cgroup-bfq`, `suspend`, `smart` and `manners` to those with real applications.
 
 use std::ffi::OsString;
@@ -39,6 +39,7 @@ use crate::Error;
 use crate::netbed::Queue;
 use crate::process::{Options, Proc, Program, shown};
 
+pub mod congestion;
 pub mod group;
 pub mod headroom;
 pub mod keeper;
@@ -135,7 +136,7 @@ static CPU: [Contender; 10] = [
 ];
 
 /// Those of the experiments on the network.
-static NET: [Contender; 10] = [
+static NET: [Contender; 12] = [
     Contender::Alone,
     Contender::Again,
     Contender::Solo,
@@ -145,6 +146,8 @@ static NET: [Contender; 10] = [
     Contender::FixedRate,
     Contender::Congestion("bbr"),
     Contender::Congestion("cubic"),
+    Contender::Congestion("lp"),
+    Contender::Congestion("vegas"),
     Contender::Lull(Vec::new()),
 ];
 
@@ -332,7 +335,7 @@ impl Contender {
         argv
     }
 
-    /// What keeps it from running here: a missing tool, right or scheduler. `disk` is the name under `/sys/block`.
+    /// What keeps it from running here: a missing tool, right, scheduler or congestion control. `disk` is the name under `/sys/block`.
     pub fn obstacle(&self, disk: Option<&str>, program: &Program) -> Option<String> {
         if let Some(wanted) = self.scheduler() {
             let Some(disk) = disk else {
@@ -343,6 +346,9 @@ impl Contender {
             if let Some(problem) = scheduler::obstacle(Path::new(scheduler::SYS_BLOCK), disk, wanted) {
                 return Some(problem);
             }
+        }
+        if let Self::Congestion(name) = self {
+            return congestion::obstacle(name);
         }
         // The cheapest question that answers everything else: does `true` run this way?
         let group = match self.group() {

@@ -238,6 +238,9 @@ pub struct LoadReport {
     /// Latencies in nanoseconds, and how many requests took at most as long; empty for loads that do not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distribution: Vec<(u64, u64)>,
+    /// Round trips of small datagrams beside a transfer; none if none were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Box<net::probe::Probed>>,
     /// Processor time of the load's own process, user and system, from its start; none if it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,

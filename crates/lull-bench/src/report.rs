@@ -1,8 +1,8 @@
 //! Reports of a study: text on the terminal, markdown, JSON, and pictures.
 //!
 //! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one `CASE.svg`
-//! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). `lull bench report DIR` makes them
-//! again. What the columns mean: [`table`]. Records of applications give verdicts and a page too, and a `report.md` of their own: [`apps`].
+//! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). Records of the paper's
+//! figures give those too ([`figures`]). `lull bench report DIR` makes them again. What the columns mean: [`table`]. Records of applications give verdicts and a page too, and a `report.md` of their own: [`apps`].
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use crate::study::Study;
 use crate::units::mb_per_s;
 
 pub mod apps;
+pub mod figures;
 pub mod html;
 pub mod picture;
 pub mod table;
@@ -59,7 +60,7 @@ pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
             pictures.push(path);
         }
     }
-    let text = table::render(&study, table::Form::Text);
+    let mut text = table::render(&study, table::Form::Text);
     for (name, content) in [
         ("study.json", &json),
         ("report.txt", &text),
@@ -67,6 +68,11 @@ pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
     ] {
         let path = directory.join(name);
         std::fs::write(&path, content).at("write", &path)?;
+    }
+    if let Some((page, drawn)) = figures::write(directory, &study)? {
+        text.push('\n');
+        text.push_str(&page);
+        pictures.extend(drawn);
     }
     let pictures: String = pictures.iter().map(|path| format!("picture: {}\n", path.display())).collect();
     out.write_all(text.as_bytes())

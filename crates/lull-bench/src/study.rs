@@ -16,13 +16,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contender::rank;
-use crate::load::LoadReport;
+use crate::load::{Latency, LoadReport};
 use crate::record::{Host, Record, Run, Unmet};
 use crate::stats::{Summary, ratio};
 
 pub mod cpu;
+pub mod figures;
 pub mod observations;
 pub mod pairs;
+pub mod round_trip;
 pub mod targets;
 
 /// Differences of medians below this share are not told apart.
@@ -90,6 +92,9 @@ pub struct Row {
     /// Share of the foreground's reads that found their data in the page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits: Option<Summary>,
+    /// Round trips on a link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<round_trip::RoundTrips>,
     /// Further figures, where the resource is the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<cpu::CpuFigures>,
@@ -189,6 +194,7 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
         cpu_s: plain(&|run| run.background.as_ref()?.cpu_s),
         peak_bytes: plain(&|run| Some(run.background.as_ref()?.peak_bytes as f64)),
         hits: plain(&hits),
+        round_trips: round_trip::round_trips(name, rounds),
         cpu: cpu::is_cpu(rounds).then(|| cpu::figures(name, rounds)),
         dominated_by: Vec::new(),
     }
@@ -225,11 +231,14 @@ fn slowdown_in(name: &str, round: &Round<'_>, figure: &dyn Fn(&LoadReport) -> Op
 }
 
 fn latency(report: &LoadReport, rank: Rank) -> Option<f64> {
-    let latency = report.latency.filter(|_| report.requests > 0)?;
-    Some(match rank {
+    report.latency.filter(|_| report.requests > 0).map(|latency| rank_of(&latency, rank))
+}
+
+fn rank_of(latency: &Latency, rank: Rank) -> f64 {
+    match rank {
         Rank::P50 => latency.p50_ns as f64,
         Rank::P99 => latency.p99_ns as f64,
-    })
+    }
 }
 
 fn bytes_per_s(run: &Run) -> Option<f64> {

@@ -231,6 +231,11 @@ impl Figure {
 
     /// All intervals at one intensity. Rows do not depend on each other: callers may make them side by side.
     pub fn row(self, intensity: Share, effort: &Effort, seed: u64) -> Vec<Cell> {
+        self.row_of(intensity, &self.intervals(effort), effort, seed)
+    }
+
+    /// These intervals at one intensity.
+    pub fn row_of(self, intensity: Share, intervals: &[Nanos], effort: &Effort, seed: u64) -> Vec<Cell> {
         let length = self.length(effort);
         let seeds: Vec<u64> = (0..u64::from(effort.runs.max(1)))
             .map(|run| seed.wrapping_mul(1_000).wrapping_add(run))
@@ -253,7 +258,7 @@ impl Figure {
                 [0, 1].map(|class: usize| mean_and_deviation(ratios.iter().map(|ratio| ratio[class])));
             Cell { intensity, interval, foreground, foreground_sd, background, background_sd }
         };
-        self.intervals(effort).into_iter().map(cell).collect()
+        intervals.iter().copied().map(cell).collect()
     }
 
     /// The whole figure, row after row.

@@ -27,10 +27,13 @@ pub mod case;
 mod front;
 mod job;
 
-pub use args::{NetArgs, NetCase};
+pub use args::{NetArgs, NetCase, PaperFigure};
 
 use case::Case;
 use front::Ready;
+
+/// What a run takes beside warm-up and counting, as seen: network, start and end of the processes.
+const AROUND_S: f64 = 0.8;
 
 /// `lull bench net`: measures, then writes and prints the report.
 ///
@@ -48,7 +51,7 @@ pub fn run_net(args: &NetArgs, program: &Program) -> Result<(), Error> {
 }
 
 fn cases(args: &NetArgs) -> impl Iterator<Item = Case> {
-    args.cases.iter().flat_map(|group| Case::all_of(*group, args))
+    args.cases().into_iter().flat_map(|group| Case::all_of(group, args))
 }
 
 fn measure(case: &Case, args: &NetArgs, program: &Program, ledger: &mut Ledger) -> Result<(), Error> {
@@ -66,7 +69,14 @@ fn measure(case: &Case, args: &NetArgs, program: &Program, ledger: &mut Ledger) 
             Some(detail) => ledger.unmet(&case.name, Some(&contender), detail)?,
         }
     }
-    eprintln!("{}: {} contenders, {} rounds", case.name, contenders.len(), args.common.rounds);
+    let runs = contenders.len() as f64 * f64::from(args.common.rounds);
+    let about_s = runs * (args.warmup + args.common.seconds + AROUND_S);
+    eprintln!(
+        "{}: {} contenders, {} rounds, about {about_s:.0} s",
+        case.name,
+        contenders.len(),
+        args.common.rounds
+    );
     let plan = Plan { contenders, seed: args.common.seed, rounds: args.common.rounds };
     ledger.rounds(&case.name, &plan, &mut |contender, _| one(args, program, case, contender))
 }
@@ -96,6 +106,10 @@ fn one(args: &NetArgs, program: &Program, case: &Case, contender: &Contender) ->
     let mut notes = outcome.notes;
     if !bed.is_up() {
         notes.push("the delaying relay has failed".to_owned());
+    }
+    let probed = outcome.foreground.as_ref().and_then(|report| report.probe.as_deref());
+    if let Some(probe) = probed.filter(|probe| probe.lost > 0) {
+        notes.push(format!("{} of {} probes were lost", probe.lost, probe.sent));
     }
     let is_controlled = told.had(contender, "net", &mut notes);
     Ok(Run {

@@ -8,7 +8,8 @@
 //! | `net-fetch` | background | receives as fast as it comes from a [`sender`] |
 //!
 //! A foreground load has both of its ends: threads in two network namespaces, which are given as paths. So it can say
-//! what arrived in its window, which is what a user has of a transfer, and not what a socket's buffer took.
+//! what arrived in its window, which is what a user has of a transfer, and not what a socket's buffer took. Beside a transfer, small
+//! datagrams can measure the round trip ([`probe`]).
 //!
 //! *Intensity* is the share of time in which a sender sends, as in the paper: slices of sending with pauses between them.
 //! Connections of the foreground have the paper's buffers and the same congestion control everywhere.
@@ -33,9 +34,11 @@ use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
 pub mod fetch;
+pub mod probe;
 pub mod receiver;
 pub mod sender;
 
+use probe::Prober;
 pub use receiver::Receiver;
 pub use sender::Sender;
 
@@ -100,6 +103,9 @@ pub struct TransferArgs {
     /// Share of time in which it sends.
     #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub intensity: u64,
+    /// Time between two datagrams that measure the round trip beside it [default: none].
+    #[arg(long, value_name = "TIME")]
+    pub probe: Option<Nanos>,
 }
 
 /// Arguments of `load net-ask`.
@@ -242,6 +248,7 @@ pub(super) fn transfer(args: &TransferArgs) -> Result<LoadReport, Error> {
             Ok(flow)
         })
         .collect();
+    let prober = args.probe.map(|every| Prober::open(&from, &into, args.ends.to, every)).transpose()?;
     let begun = clock::now().plus(START).plus(args.shift.warmup);
     let end = args.shift.end(begun).unwrap_or(Nanos::MAX);
     let size = args.size.as_usize();
@@ -251,16 +258,20 @@ pub(super) fn transfer(args: &TransferArgs) -> Result<LoadReport, Error> {
             .into_iter()
             .map(|mut flow| scope.spawn(move || send(&mut flow, size, args.intensity, end)))
             .collect();
+        let probing = prober.as_ref().map(|prober| scope.spawn(move || prober.run([begun, end])));
         let (started, before) = (wait_until(begun), arrived.load(Ordering::Relaxed));
         let (ended, after) = (wait_until(end), arrived.load(Ordering::Relaxed));
         for sender in senders {
             let sent = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             sent.to("send to the receiver")?;
         }
+        let probe =
+            probing.map(|probing| probing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         let bytes = after - before;
         Ok(LoadReport {
             requests: bytes / args.size.0.max(1),
             bytes,
+            probe: probe.map(Box::new),
             cpu_ns: own_cpu_ns(),
             ..LoadReport::between("net-transfer", [started, ended])
         })

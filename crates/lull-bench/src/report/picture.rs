@@ -14,6 +14,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::Error;
 use crate::stats::Summary;
 use crate::study::cpu::tail;
+use crate::study::figures::intensity_of;
 use crate::study::{CaseStudy, Row, Study};
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -39,6 +40,8 @@ pub(super) fn color(contender: &str) -> RGBColor {
         "cgroup-bfq" => RGBColor(128, 148, 232),
         "headroom" | "dscp" => RGBColor(138, 106, 85),
         "rate" => RGBColor(225, 140, 40),
+        "lp" => RGBColor(31, 163, 189),
+        "vegas" => RGBColor(165, 154, 45),
         "suspend" => RGBColor(165, 154, 45),
         "smart" => RGBColor(31, 163, 189),
         "manners" | "cpulimit" => RGBColor(224, 85, 155),
@@ -235,7 +238,7 @@ pub const FAMILIES: [(&str, &str); 6] = [
 
 /// Foreground and background over the intensities of a family; false if the study has fewer than two of it.
 pub fn family(path: &Path, study: &Study, (family, title): (&str, &str)) -> Result<bool, Error> {
-    let of_family = |case: &str| case.strip_prefix(family)?.strip_prefix('-')?.parse().ok();
+    let of_family = |case: &str| intensity_of(case, family).map(f64::from);
     let mut cases: Vec<(f64, &CaseStudy)> =
         study.cases.iter().filter_map(|case| Some((of_family(&case.case)?, case))).collect();
     cases.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -7,6 +7,8 @@
 //! | foreground | requests per second over those of `alone` in the same round | 0.98: the foreground lost 2% of its speed |
 //! | p50, p99 | that percentile of the latency over that of `alone` | p99 1.10: one request in a hundred waits at least 10% longer than before |
 //! | p99 abs. | the percentile itself | what the user feels |
+//! | rtt p50, rtt p99 | round trips of small datagrams beside a transfer | |
+//! | added p99 | that 99th percentile (of questions and answers, theirs) less that of `alone` in the same round, in ms | 1.0: one round trip in a hundred takes 1 ms longer, or more |
 //! | hits | reads that found their data in the page cache, as a share of all | 0.99: one read in a hundred went to the disk |
 //! | background | bytes per second over those of `solo` | 0.50: the job takes twice as long as on an idle machine |
 //! | MB/s | the background's speed itself | |
@@ -114,7 +116,7 @@ pub(super) fn target_line(target: &Target) -> String {
 /// A column: its heading and what stands in a row.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 22] = [
+const COLUMNS: [Column; 25] = [
     ("contender", |row| Some(row.contender.clone())),
     ("runs", |row| Some(runs(row))),
     ("foreground", |row| ranged(row.foreground.filter(|_| row.cpu.is_none()))),
@@ -126,6 +128,9 @@ const COLUMNS: [Column; 22] = [
     ("hits", |row| row.hits.map(|hits| format!("{:.4} [{:.3}-{:.3}]", hits.median, hits.min, hits.max))),
     ("mean abs.", |row| duration(row.cpu.as_ref()?.mean_ns)),
     ("p99 abs.", |row| duration(row.p99_ns)),
+    ("rtt p50", |row| duration(row.round_trips?.p50_ns)),
+    ("rtt p99", |row| duration(row.round_trips?.p99_ns)),
+    ("added p99", |row| added(row.round_trips?.added_p99_ns)),
     ("background", |row| ranged(row.background)),
     ("bg/idle", |row| ranged(row.cpu.as_ref()?.over_sched_idle)),
     ("MB/s", |row| speed(row.bytes_per_s.filter(|_| row.cpu.is_none()))),
@@ -158,6 +163,11 @@ fn cpus(used: Option<Summary>) -> Option<String> {
 
 fn duration(ns: Option<Summary>) -> Option<String> {
     ns.map(|summary| Nanos(whole(summary.median)).to_string())
+}
+
+/// In milliseconds, since it may be negative.
+fn added(ns: Option<Summary>) -> Option<String> {
+    ns.map(|s| format!("{:.2} ms [{:.1}-{:.1}]", s.median / 1e6, s.min / 1e6, s.max / 1e6))
 }
 
 fn told(row: &Row) -> Option<String> {

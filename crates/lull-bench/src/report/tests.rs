@@ -78,3 +78,54 @@ fn no_records_make_an_empty_report() {
     write(dir.path(), &mut text).unwrap();
     assert!(dir.path().join("report.md").exists());
 }
+
+#[test]
+fn a_sweep_over_intensities_and_intervals_gives_the_papers_figure() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path()).unwrap();
+    for percent in [20, 60] {
+        for (contender, kept, moved) in [
+            ("alone", 100, 0),
+            ("solo", 0, 100_000),
+            ("none", 50, 60_000),
+            ("lull --interval 0ns", 50, 50_000),
+            ("lull --interval 5ms", 99, 40_000),
+        ] {
+            let foreground = (kept > 0).then(|| crate::load::LoadReport {
+                load: "net-transfer".to_owned(),
+                requests: kept,
+                bytes: kept * 10 * percent,
+                seconds: 1.0,
+                ..crate::load::LoadReport::default()
+            });
+            let background = (moved > 0).then(|| record::Background {
+                bytes: moved,
+                window_s: 1.0,
+                ..record::Background::default()
+            });
+            let run = Run {
+                case: format!("tcp-udp-far-{percent}"),
+                contender: contender.to_owned(),
+                round: 1,
+                foreground,
+                background,
+                counted: true,
+                ..Run::default()
+            };
+            writer.append(&record::Record::Run(run)).unwrap();
+        }
+    }
+    let mut text = Vec::new();
+    write(dir.path(), &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let page = std::fs::read_to_string(dir.path().join(figures::PAGE)).unwrap();
+    assert!(text.contains("| paper | simulated | holds | here | holds |"), "{text}");
+    assert!(text.contains("fig12.svg") && page.contains("Figure 12, measured"), "{page}");
+    let half = page.lines().find(|line| line.starts_with("| below P ≈ 20-30 ms: foreground ≈50%")).unwrap();
+    assert_eq!(half.matches('|').count(), 6, "{half}");
+    assert!(half.contains("up to 1 ms: 30-70% in 2 of 2 points"), "{half}");
+    assert!(page.contains("| 20% | 0.50 [0.50-0.50] | 0.7"), "{page}");
+    let csv = std::fs::read_to_string(dir.path().join("fig12.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 2 * 3, "{csv}");
+    assert!(!dir.path().join("fig9.svg").exists());
+}

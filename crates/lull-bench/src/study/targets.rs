@@ -18,6 +18,8 @@
 //! | `tcp-down-N` | ≥ 98% | – | ≥ 90% of solo: the other direction is free |
 //! | `ask-down` | – | ≤ 1.10 × | ≥ 90% of solo |
 //!
+//! `tcp-tcp-N`, `tcp-down-N`, `ask` and `ask-down` also: at most 1 ms added to the 99th percentile of the round trip.
+//!
 //! Cases of the CPU: the module `cpu`; with real applications: the module [`apps`].
 
 use serde::{Deserialize, Serialize};
@@ -64,6 +66,10 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
         Target::new(what, wanted, false, got.map(|summary| summary.median))
     };
     let delay = || Some(100.0 * (1.0 / lull.foreground?.median - 1.0));
+    let added = || {
+        let added = lull.round_trips.and_then(|trips| trips.added_p99_ns);
+        Target::new("added round trip at p99 in ms", 1.0, true, added.map(|summary| summary.median / 1e6))
+    };
     let p99 = || Target::new("p99 / alone", 1.10, true, lull.p99.map(|summary| summary.median));
     match case {
         "parallel" | "sequential" => vec![
@@ -93,17 +99,18 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
             vec![Target::new("cost per gated call in us", 5.0, true, per_call)]
         }
         _ if case.starts_with("quiet-") => vec![at_least("speed / without", 0.95, lull.speed)],
-        _ if ["udp-udp-", "tcp-udp-", "tcp-tcp-"].iter().any(|link| case.starts_with(link)) => vec![
-            at_least(
-                "foreground / alone",
-                if case.starts_with("tcp-tcp-") { 0.98 } else { 0.95 },
-                lull.foreground,
-            ),
+        _ if ["udp-udp-", "tcp-udp-"].iter().any(|link| case.starts_with(link)) => vec![
+            at_least("foreground / alone", 0.95, lull.foreground),
             at_least(
                 "what is left used",
                 if case.starts_with("tcp-udp-far-") { 0.60 } else { 0.80 },
                 lull.idle_used,
             ),
+        ],
+        _ if case.starts_with("tcp-tcp-") => vec![
+            at_least("foreground / alone", 0.98, lull.foreground),
+            at_least("what is left used", 0.80, lull.idle_used),
+            added(),
         ],
         "host-first" => vec![Target::new("delay in %", 0.8, true, delay())],
         "guest-first" => vec![Target::new("delay in %", 5.0, true, delay())],
@@ -118,14 +125,14 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
             at_least("foreground / alone", 0.95, lull.foreground),
             Target::new("p99 / alone", 1.20, true, lull.p99.map(|summary| summary.median)),
         ],
-        "ask" | "net-redis" | "net-nginx" => {
-            vec![p99(), at_least("what is left used", 0.70, lull.idle_used)]
-        }
+        "ask" => vec![p99(), at_least("what is left used", 0.70, lull.idle_used), added()],
+        "net-redis" | "net-nginx" => vec![p99(), at_least("what is left used", 0.70, lull.idle_used)],
         _ if case.starts_with("tcp-down-") => vec![
             at_least("foreground / alone", 0.98, lull.foreground),
             at_least("background / solo", 0.90, lull.background),
+            added(),
         ],
-        "ask-down" => vec![p99(), at_least("background / solo", 0.90, lull.background)],
+        "ask-down" => vec![p99(), at_least("background / solo", 0.90, lull.background), added()],
         _ if apps::is_apps(case) => apps::judge(lull, rows),
         _ => cpu::judge(case, lull),
     }

@@ -1,8 +1,9 @@
-//! What the specification says that each figure shows, and whether the simulation shows it.
+//! What the specification says that each figure shows, and whether the points of a figure show it.
 //!
-//! Each [`Claim`] is judged on the points of a [`Grid`]; the value that it was judged by is told with it. A value within ten
-//! points of the sentence is taken for agreement where the sentence names a range, as read from a picture. Why a claim
-//! does not hold is an explanation written by hand, shown only if it does not.
+//! Each [`Claim`] is judged on the points of a [`Grid`], simulated or measured; the value that it was judged by is told with it. A
+//! value within ten points of the sentence is taken for agreement where the sentence names a range, as read from a picture. A
+//! sentence about a region without points is not judged. Why a claim does not hold in the simulator is an explanation written by
+//! hand, shown only if it does not.
 
 use super::{Cell, Figure, Grid};
 use serde::Serialize;
@@ -12,17 +13,34 @@ use serde::Serialize;
 pub struct Claim {
     /// As in the specification or the paper.
     pub sentence: &'static str,
-    /// What was simulated.
-    pub simulated: String,
-    /// Whether it holds.
-    pub holds: bool,
-    /// Why not; empty if it holds or nothing is known.
+    /// What the points say about it.
+    pub found: String,
+    /// Whether it holds; none without a point that it is about.
+    pub holds: Option<bool>,
+    /// Why it does not hold in the simulator; empty if nothing is known.
     pub why: &'static str,
+}
+
+impl Claim {
+    /// The verdict as one word.
+    pub const fn verdict(&self) -> &'static str {
+        match self.holds {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "not judged",
+        }
+    }
+}
+
+/// The verdict, if there are points in every region that it is about.
+fn judged(points: &[usize], holds: bool) -> Option<bool> {
+    points.iter().all(|count| *count > 0).then_some(holds)
 }
 
 /// Smallest, mean and largest of some values.
 #[derive(Clone, Copy, Debug)]
 struct Range {
+    count: usize,
     min: f64,
     mean: f64,
     max: f64,
@@ -30,15 +48,18 @@ struct Range {
 
 impl Range {
     fn of(values: impl Iterator<Item = f64>) -> Self {
-        let (mut min, mut max, mut sum, mut count) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0);
+        let (mut min, mut max, mut sum, mut count) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0);
         for value in values {
             (min, max) = (min.min(value), max.max(value));
-            (sum, count) = (sum + value, count + 1.0);
+            (sum, count) = (sum + value, count + 1);
         }
-        Self { min, mean: sum / f64::max(count, 1.0), max }
+        Self { count, min, mean: sum / count.max(1) as f64, max }
     }
 
     fn text(self) -> String {
+        if self.count == 0 {
+            return "no point".to_owned();
+        }
         format!("{:.0}-{:.0}%, mean {:.0}%", self.min * 100.0, self.max * 100.0, self.mean * 100.0)
     }
 }
@@ -64,10 +85,15 @@ impl Grid {
         ]
     }
 
-    /// Background at each intensity for the interval that is nearest, as text, and as ranges up to and above a bound.
+    /// Background at each intensity for the interval that is nearest, half of it away at most: as text, and as ranges up to and
+    /// above a bound.
     fn background_at(&self, interval: f64, bound: f64) -> (String, Range, Range) {
-        let nearest =
-            self.cells.iter().map(ms).min_by(|a, b| (a - interval).abs().total_cmp(&(b - interval).abs()));
+        let nearest = self
+            .cells
+            .iter()
+            .map(ms)
+            .filter(|other| (other - interval).abs() <= interval / 2.0)
+            .min_by(|a, b| (a - interval).abs().total_cmp(&(b - interval).abs()));
         let row: Vec<&Cell> = self.cells.iter().filter(|cell| Some(ms(cell)) == nearest).collect();
         let list: Vec<String> = row
             .iter()
@@ -76,7 +102,8 @@ impl Grid {
         let part = |above: bool| {
             Range::of(row.iter().filter(|cell| (percent(cell) > bound) == above).map(|cell| cell.background))
         };
-        (list.join(", "), part(false), part(true))
+        let text = if list.is_empty() { "no point".to_owned() } else { list.join(", ") };
+        (text, part(false), part(true))
     }
 
     /// Whether background never rises by more than `slack` as intensity and interval grow.
@@ -104,6 +131,9 @@ impl Count {
     }
 
     fn text(self) -> String {
+        if self.all == 0 {
+            return "no point".to_owned();
+        }
         format!("{} of {} points", self.good, self.all)
     }
 }
@@ -143,14 +173,14 @@ fn ideal(grid: &Grid) -> Vec<Claim> {
     vec![
         Claim {
             sentence: "foreground ≈100% wherever P > service time",
-            simulated: format!("foreground {}", foreground.text()),
-            holds: foreground.mean >= 0.98 && foreground.min >= 0.85,
+            found: format!("foreground {}", foreground.text()),
+            holds: judged(&[foreground.count], foreground.mean >= 0.98 && foreground.min >= 0.85),
             why: "",
         },
         Claim {
             sentence: "background falls with intensity and P",
-            simulated: format!("from {:.0}% to {:.0}%", start.max * 100.0, end.min * 100.0),
-            holds: grid.background_falls(0.03),
+            found: format!("from {:.0}% to {:.0}%", start.max * 100.0, end.min * 100.0),
+            holds: judged(&[start.count, end.count], grid.background_falls(0.03)),
             why: "",
         },
     ]
@@ -166,64 +196,64 @@ fn disk(grid: &Grid) -> Vec<Claim> {
     let [_, light] = grid.region((100.0, 120.0), (0.0, 19.0));
     let [lightest, _] = grid.region((0.0, 1e9), (0.0, 9.0));
     let good = grid.cells.iter().filter(|cell| cell.foreground >= 0.8).map(|cell| cell.background);
-    let good = Range::of(good).max;
+    let good = Range::of(good).max.max(0.0);
     vec![
         Claim {
             sentence: "P < 20 ms: foreground falls to 50%",
-            simulated: format!("{} at full intensity", at_full.text()),
-            holds: (0.45..=0.55).contains(&at_full.mean) && below.min >= 0.45,
+            found: format!("{} at full intensity", at_full.text()),
+            holds: judged(&[at_full.count], (0.45..=0.55).contains(&at_full.mean) && below.min >= 0.45),
             why: "",
         },
         Claim {
             sentence: "P < 20 ms: background 50-100%",
-            simulated: format!("background {}", below_background.text()),
-            holds: below_background.min >= 0.40,
+            found: format!("background {}", below_background.text()),
+            holds: judged(&[below_background.count], below_background.min >= 0.40),
             why: "",
         },
         Claim {
             sentence: "20-100 ms: foreground 70-100%",
-            simulated: format!("foreground {}", middle.text()),
-            holds: middle.min >= 0.60 && middle.mean >= 0.75,
+            found: format!("foreground {}", middle.text()),
+            holds: judged(&[middle.count], middle.min >= 0.60 && middle.mean >= 0.75),
             why: "",
         },
         Claim {
             sentence: "at P = 40 ms background stops above 90% intensity",
-            simulated: format!("background {at_40}"),
-            holds: above_90.mean <= STOPPED,
+            found: format!("background {at_40}"),
+            holds: judged(&[above_90.count], above_90.mean <= STOPPED),
             why: "",
         },
         Claim {
             sentence: "at P = 80 ms background stops above 40% intensity",
-            simulated: format!("background {at_80}"),
-            holds: above_40.max <= STOPPED,
+            found: format!("background {at_80}"),
+            holds: judged(&[above_40.count], above_40.max <= STOPPED),
             why: "",
         },
         Claim {
             sentence: "P > 100 ms: foreground ≈100%, background ≈0",
-            simulated: format!(
+            found: format!(
                 "from 20% intensity on: foreground {}; background {}",
                 beyond.text(),
                 beyond_background.text()
             ),
-            holds: beyond.mean >= 0.97 && beyond_background.mean <= 0.03,
+            holds: judged(&[beyond.count], beyond.mean >= 0.97 && beyond_background.mean <= 0.03),
             why: "",
         },
         Claim {
             sentence: "P of 100-120 ms, intensity below 20%: some background is still served (usleep sleeps too long)",
-            simulated: format!("background {}", light.text()),
-            holds: light.max > 0.0 && light.mean < 0.3,
+            found: format!("background {}", light.text()),
+            holds: judged(&[light.count], light.max > 0.0 && light.mean < 0.3),
             why: "",
         },
         Claim {
             sentence: "below 10% intensity foreground is well whatever P is",
-            simulated: format!("foreground {}", lightest.text()),
-            holds: lightest.min >= 0.85,
+            found: format!("foreground {}", lightest.text()),
+            holds: judged(&[lightest.count], lightest.min >= 0.85),
             why: "",
         },
         Claim {
             sentence: "headline: foreground disk 80% with background 70%",
-            simulated: format!("most background with 80% foreground: {:.0}%", good * 100.0),
-            holds: good >= 0.70,
+            found: format!("most background with 80% foreground: {:.0}%", good * 100.0),
+            holds: judged(&[grid.cells.len()], good >= 0.70),
             why: "",
         },
     ]
@@ -232,8 +262,8 @@ fn disk(grid: &Grid) -> Vec<Claim> {
 fn udp(grid: &Grid) -> Vec<Claim> {
     let [below, _] = grid.region((0.0, 0.049), (0.0, 100.0));
     let [between, _] = grid.region((0.05, 0.07), (0.0, 100.0));
-    let [over, _] = grid.region((0.07, 5.0), (10.1, 100.0));
-    let [under, _] = grid.region((0.07, 5.0), (0.0, 9.9));
+    let [over, _] = grid.region((0.07, 1e9), (10.1, 100.0));
+    let [under, _] = grid.region((0.07, 1e9), (0.0, 9.9));
     let (at_one, up_to_90, above_90) = grid.background_at(1.0, 90.0);
     let left = grid.cells.iter().filter(|cell| cell.foreground > 0.9 && percent(cell) < 99.0);
     let best = left.max_by(|a, b| a.background.total_cmp(&b.background));
@@ -241,44 +271,44 @@ fn udp(grid: &Grid) -> Vec<Claim> {
     vec![
         Claim {
             sentence: "P < 0.05 ms: foreground 50%",
-            simulated: format!("foreground {}", below.text()),
-            holds: (0.45..=0.55).contains(&below.mean),
+            found: format!("foreground {}", below.text()),
+            holds: judged(&[below.count], (0.45..=0.55).contains(&below.mean)),
             why: "",
         },
         Claim {
             sentence: "effective from P = 0.05 ms",
-            simulated: format!("at 0.06 ms foreground {}; above 90% from 0.08 ms on", between.text()),
-            holds: between.mean > 0.8,
+            found: format!("at 0.06 ms foreground {}", between.text()),
+            holds: judged(&[between.count], between.mean > 0.8),
             why: "between two foreground sends (50 µs) the kernel serves one background send (20 µs), so foreground packets \
                   come 70 µs apart while background fills its queue; an interval below that runs out in between. On the \
                   paper's axis, up to 5 ms, the two cannot be told apart.",
         },
         Claim {
             sentence: "P > 0.05 ms: foreground > 90% for intensities over 10%",
-            simulated: format!("from 0.08 ms on: foreground {}", over.text()),
-            holds: over.min > 0.9,
+            found: format!("from 0.08 ms on: foreground {}", over.text()),
+            holds: judged(&[over.count], over.min > 0.9),
             why: "",
         },
         Claim {
             sentence: "P > 0.05 ms: foreground 60-80% below 10%",
-            simulated: format!("from 0.08 ms on: foreground {}", under.text()),
-            holds: under.min >= 0.6 && under.max <= 0.82,
+            found: format!("from 0.08 ms on: foreground {}", under.text()),
+            holds: judged(&[under.count], under.min >= 0.6 && under.max <= 0.82),
             why: "",
         },
         Claim {
             sentence: "background stalls only above 90% intensity",
-            simulated: format!("P = 1 ms: background {at_one}"),
-            holds: above_90.max <= STOPPED && up_to_90.min > 0.0,
+            found: format!("P = 1 ms: background {at_one}"),
+            holds: judged(&[above_90.count, up_to_90.count], above_90.max <= STOPPED && up_to_90.min > 0.0),
             why: "",
         },
         Claim {
             sentence: "headline: foreground network > 90% with background up to 80% of what is left",
-            simulated: format!(
+            found: format!(
                 "most background with more than 90% foreground: {:.0}% at {:.0}% intensity",
                 most * 100.0,
                 at * 100.0
             ),
-            holds: most >= 0.8 * (1.0 - at),
+            holds: judged(&[grid.cells.len()], best.is_some() && most >= 0.8 * (1.0 - at)),
             why: "",
         },
     ]
@@ -286,24 +316,24 @@ fn udp(grid: &Grid) -> Vec<Claim> {
 
 fn near(grid: &Grid) -> Vec<Claim> {
     let [below, _] = grid.region((0.0, 0.8), (0.0, 100.0));
-    let [above, _] = grid.region((1.25, 5.0), (0.0, 100.0));
+    let [above, _] = grid.region((1.25, 1e9), (0.0, 100.0));
     let not_yet = grid.count((0.0, 0.8), |cell| cell.foreground, (0.0, 0.9));
-    let effective = grid.count((1.25, 5.0), |cell| cell.foreground, (0.8, f64::INFINITY));
+    let effective = grid.count((1.25, 1e9), |cell| cell.foreground, (0.8, f64::INFINITY));
     vec![
         Claim {
             sentence: "not effective below P ≈ 0.9-1.25 ms",
-            simulated: format!("up to 0.75 ms: foreground below 90% in {}; {}", not_yet.text(), below.text()),
-            holds: not_yet.is_most(),
+            found: format!("up to 0.75 ms: foreground below 90% in {}; {}", not_yet.text(), below.text()),
+            holds: judged(&[not_yet.all], not_yet.is_most()),
             why: "",
         },
         Claim {
             sentence: "effective from there: foreground 90-100%",
-            simulated: format!(
+            found: format!(
                 "from 1.25 ms on: foreground 80% or more in {}; {}",
                 effective.text(),
                 above.text()
             ),
-            holds: effective.is_most() && above.mean >= 0.85,
+            holds: judged(&[effective.all], effective.is_most() && above.mean >= 0.85),
             why: "",
         },
     ]
@@ -321,32 +351,35 @@ fn far(grid: &Grid) -> Vec<Claim> {
     vec![
         Claim {
             sentence: "below P ≈ 20-30 ms: foreground ≈50%",
-            simulated: format!(
+            found: format!(
                 "up to 1 ms: 30-70% in {}; {}. 2.5-15 ms: {} up to 60% intensity, {} above",
                 half.text(),
                 below.text(),
                 halfway.text(),
                 halfway_full.text()
             ),
-            holds: half.is_most() && halfway.mean < 0.7 && halfway_full.mean < 0.7,
+            holds: judged(
+                &[half.all, halfway.count, halfway_full.count],
+                half.is_most() && halfway.mean < 0.7 && halfway_full.mean < 0.7,
+            ),
             why: "up to 60% intensity it does. Above, three windows of 128 KB fill the round trip and the driver's ring almost by \
                   themselves: gaps are then much shorter than a round trip, and intervals shorter than it keep background out.",
         },
         Claim {
             sentence: "below P ≈ 20-30 ms: background 70-90%",
-            simulated: format!("up to 10 ms: 60% or more in {}; {}", served.text(), below_background.text()),
-            holds: served.is_most(),
+            found: format!("up to 10 ms: 60% or more in {}; {}", served.text(), below_background.text()),
+            holds: judged(&[served.all], served.is_most()),
             why: "background falls earlier, from 5 ms on and at high intensities, for the same reason.",
         },
         Claim {
             sentence: "effective from P ≈ 20-30 ms, a little over the round trip",
-            simulated: format!(
+            found: format!(
                 "from 30 ms on: foreground 80% or more in {}; {}; background {}",
                 effective.text(),
                 above.text(),
                 above_background.text()
             ),
-            holds: effective.is_most() && above_background.mean <= 0.15,
+            holds: judged(&[effective.all], effective.is_most() && above_background.mean <= 0.15),
             why: "",
         },
     ]

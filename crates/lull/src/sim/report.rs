@@ -42,10 +42,10 @@ pub(super) fn claims(figure: Figure, claims: &[Claim], dir: Option<&str>) -> Str
     }
     text += "| sentence | simulated | holds |\n|---|---|---|\n";
     for claim in claims {
-        let holds = if claim.holds { "yes" } else { "**no**" };
-        let _ = writeln!(text, "| {} | {} | {holds} |", claim.sentence, claim.simulated);
+        let holds = if claim.holds == Some(false) { "**no**" } else { claim.verdict() };
+        let _ = writeln!(text, "| {} | {} | {holds} |", claim.sentence, claim.found);
     }
-    let reasons: Vec<&Claim> = claims.iter().filter(|claim| !claim.holds).collect();
+    let reasons: Vec<&Claim> = claims.iter().filter(|claim| claim.holds == Some(false)).collect();
     if !reasons.is_empty() {
         text += "\n";
     }

@@ -14,7 +14,8 @@
 //! | `net-redis` | 100 Mb/s | Redis beside the job, 1,000 requests per second from the other host | rsync to the other host | – |
 //! | `net-nginx` | 100 Mb/s | a web server beside the job, 50 files of 64 KiB per second | rsync to the other host | – |
 //!
-//! Requests to servers come at a constant rate, whatever the answers take.
+//! Requests to servers come at a constant rate, whatever the answers take. In `tcp-tcp` and `tcp-down` small datagrams measure the round
+//! trip beside the connection; in `ask` and `ask-down` the questions do.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -103,22 +104,28 @@ impl Case {
     fn of(group: NetCase, percent: u64, args: &NetArgs) -> Self {
         let fast = LinkPlan::of_rate(args.fast_mbit);
         let slow = LinkPlan::of_rate(args.slow_mbit);
+        let probe = || {
+            let every = (args.probe > Nanos::ZERO).then(|| format!("{}ns", args.probe.as_nanos()));
+            every.into_iter().flat_map(|every| ["--probe".to_owned(), every])
+        };
         let transfer = |protocol: Protocol, flows: u32| {
             let (size, intensity) = (write_bytes(protocol).to_string(), percent.to_string());
             let (carrier, flows) = (word(&protocol), flows.to_string());
             let words = ["net-transfer", "--protocol", &carrier, "--flows", &flows];
             let words = words.into_iter().chain(["--size", &size, "--intensity", &intensity]);
-            Front::Load(words.map(str::to_owned).collect())
+            words.map(str::to_owned).collect::<Vec<_>>()
         };
+        let plain = |protocol, flows| Front::Load(transfer(protocol, flows));
+        let probed = || Front::Load(transfer(Protocol::Tcp, 1).into_iter().chain(probe()).collect());
         let ask = Front::Load(vec!["net-ask".to_owned()]);
         let upload = Background::Upload;
         let (link, foreground, background) = match group {
-            NetCase::UdpUdp => (fast, transfer(Protocol::Udp, 3), upload(Protocol::Udp)),
-            NetCase::TcpUdp => (fast, transfer(Protocol::Tcp, 3), upload(Protocol::Udp)),
-            NetCase::TcpUdpFar => (slow.with_delay(FAR), transfer(Protocol::Tcp, 3), upload(Protocol::Udp)),
-            NetCase::TcpTcp => (slow, transfer(Protocol::Tcp, 1), upload(Protocol::Tcp)),
+            NetCase::UdpUdp => (fast, plain(Protocol::Udp, 3), upload(Protocol::Udp)),
+            NetCase::TcpUdp => (fast, plain(Protocol::Tcp, 3), upload(Protocol::Udp)),
+            NetCase::TcpUdpFar => (slow.with_delay(FAR), plain(Protocol::Tcp, 3), upload(Protocol::Udp)),
+            NetCase::TcpTcp => (slow, probed(), upload(Protocol::Tcp)),
             NetCase::Ask => (slow, ask, upload(Protocol::Tcp)),
-            NetCase::TcpDown => (slow, transfer(Protocol::Tcp, 1), Background::Download),
+            NetCase::TcpDown => (slow, probed(), Background::Download),
             NetCase::AskDown => (slow, ask, Background::Download),
             NetCase::NetRedis => {
                 (slow, Front::Server { app: App::Redis, rate: REDIS_RATE }, Background::Rsync)

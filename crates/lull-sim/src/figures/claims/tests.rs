@@ -18,7 +18,7 @@ fn grid(value: impl Fn(f64, f64) -> (f64, f64)) -> Grid {
 #[test]
 fn a_policy_without_effect_is_found_out() {
     let claims = judge(&grid(|_, _| (0.5, 0.5)));
-    let held = claims.iter().filter(|claim| claim.holds).count();
+    let held = claims.iter().filter(|claim| claim.holds == Some(true)).count();
     assert!(held <= 2, "{claims:#?}");
 }
 
@@ -31,7 +31,7 @@ fn the_papers_own_description_passes() {
         ..=120.0 if intensity < 20.0 => (0.9, 0.05),
         _ => (1.0, 0.0),
     }));
-    assert!(claims.iter().all(|claim| claim.holds), "{claims:#?}");
+    assert!(claims.iter().all(|claim| claim.holds == Some(true)), "{claims:#?}");
 }
 
 #[test]
@@ -41,4 +41,21 @@ fn background_that_rises_somewhere_does_not_fall() {
     let last = one.cells.last_mut().unwrap();
     (last.background, last.interval, last.intensity) = (1.0, Nanos::from_secs(1), Share::ALL);
     assert!(!one.background_falls(0.05));
+}
+
+#[test]
+fn a_sentence_without_points_is_not_judged() {
+    let mut sparse = grid(|_, _| (1.0, 0.9));
+    sparse.figure = Figure::Fig9;
+    sparse.cells.retain(|cell| cell.interval == Nanos::ZERO && cell.intensity == Share::percent(50));
+    let claims = judge(&sparse);
+    let verdicts: Vec<_> = claims.iter().map(Claim::verdict).collect();
+    // Foreground that keeps everything without an interval is not what the paper has.
+    assert_eq!(verdicts, ["no", "not judged", "not judged", "not judged", "not judged", "yes"]);
+    assert_eq!(claims[1].found, "at 0.06 ms foreground no point");
+    assert_eq!(claims[4].found, "P = 1 ms: background no point");
+    for figure in Figure::ALL {
+        let claims = judge(&Grid { figure, cells: Vec::new() });
+        assert!(claims.iter().all(|claim| claim.holds.is_none()), "{claims:#?}");
+    }
 }

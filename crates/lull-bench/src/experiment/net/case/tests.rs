@@ -74,3 +74,21 @@ fn congestion_controls_are_no_contenders_of_datagrams() {
     assert!(case(NetCase::UdpUdp).obstacle(&bbr).is_some());
     assert!(case(NetCase::Ask).obstacle(&bbr).is_none());
 }
+
+#[test]
+fn the_round_trip_is_probed_beside_a_connection_if_wanted() {
+    let words = |group, asked: &str| {
+        let args = Asked::parse_from(["net", "--probe", asked]).args;
+        match Case::of(group, 25, &args).foreground {
+            Front::Load(words) => words.join(" "),
+            Front::Server { .. } => String::new(),
+        }
+    };
+    for group in [NetCase::TcpTcp, NetCase::TcpDown] {
+        assert!(words(group, "5ms").ends_with("--probe 5000000ns"), "{group:?}");
+        assert!(!words(group, "0").contains("--probe"), "{group:?}");
+    }
+    for group in [NetCase::UdpUdp, NetCase::TcpUdpFar, NetCase::Ask, NetCase::NetRedis] {
+        assert!(!words(group, "5ms").contains("--probe"), "{group:?}");
+    }
+}

@@ -162,6 +162,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) mem_high: Option<Bytes>,
 
+    /// Take this much of the job's memory at a time when the foreground needs some (default: what is missing, 6.25 to 64 MiB).
+    ///
+    /// Small batches let the foreground wait longer for its memory: this is what `lull bench memory --figures fig5` varies.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) mem_batch: Option<Bytes>,
+
     /// Count only this as foreground: a process id, a systemd unit, or a v2 control group. Repeatable.
     ///
     /// Without it, everything that is not marked as background is foreground. Needs the BPF sensor.
@@ -239,6 +245,7 @@ impl RunArgs {
             dirty: self.dirty,
             mem_low: self.mem_low,
             mem_high: self.mem_high,
+            mem_batch: self.mem_batch,
             gate: self.gate,
             longest_hold: self.longest_hold,
             io_uring: self.io_uring.then_some(true),

@@ -20,11 +20,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lull_bpf::{PageSensor, PageSettings, SensorError};
-use lull_core::{Nanos, RoomSetting};
+use lull_core::{Nanos, Room, RoomSetting};
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::gate::evict::page_bytes;
 use lull_linux::gate::thresholds;
 use lull_linux::root::Root;
+use lull_linux::sense::pressure::OthersPressure;
 use lull_linux::sense::room::RoomSensor;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +34,7 @@ use super::summary::bytes;
 use super::supervisor::Nudge;
 use keeper::Keeper;
 use link::Link;
-use room::{RoomKeeper, RoomShown};
+use room::{RoomKeeper, RoomLine, RoomOrders, RoomShown};
 
 /// What may stay in the page cache unless the user says otherwise, in bytes.
 pub(crate) const CACHE_KEEP_BYTES: u64 = 64 << 20;
@@ -59,6 +60,8 @@ pub(crate) struct MemoryAim {
     pub(crate) dirty_bytes: u64,
     /// Below and above what the job's pages stay, and go first.
     pub(crate) room: RoomSetting,
+    /// What is taken from the job at a time; `None`: what is missing.
+    pub(crate) batch_bytes: Option<u64>,
     /// How long the job may be held for the sake of memory; `None`: it never is.
     pub(crate) longest_hold: Option<Nanos>,
 }
@@ -155,7 +158,7 @@ pub(crate) enum Order {
 pub(crate) struct Memory {
     orders: Sender<Order>,
     /// New thresholds; without it the thread that keeps them ends.
-    thresholds: Arc<Sender<RoomSetting>>,
+    thresholds: Arc<RoomLine>,
     room: Arc<Mutex<RoomShown>>,
     pub(crate) link: Arc<Link>,
     shown: Arc<Mutex<MemorySummary>>,
@@ -188,7 +191,10 @@ impl Memory {
         let link = Arc::new(Link::new(to_loop, to_keeper));
         let shown = Arc::new(Mutex::new(MemorySummary::default()));
         let room = Arc::new(Mutex::new(RoomShown::default()));
-        let thresholds = Arc::new(start_room(aim, &family, group, &link, &room));
+        let (thresholds, room_orders) =
+            RoomLine::new().map_err(|_| "no event counter for the job's memory")?;
+        start_room(aim, &family, group, (&link, &room), room_orders);
+        let thresholds = Arc::new(thresholds);
         let (linked, showing) = (Arc::clone(&link), Arc::clone(&shown));
         std::thread::spawn(move || match PageSensor::load(&settings) {
             Ok(sensor) => Keeper::new(aim, sensor, linked, family).run(&received, &showing),
@@ -253,19 +259,19 @@ fn start_room(
     aim: MemoryAim,
     family: &Family,
     group: Option<MemoryGroup>,
-    link: &Arc<Link>,
-    shown: &Arc<Mutex<RoomShown>>,
-) -> Sender<RoomSetting> {
-    let (thresholds, received) = channel();
+    (link, shown): (&Arc<Link>, &Arc<Mutex<RoomShown>>),
+    orders: RoomOrders,
+) {
     let root = Root::real();
     let limits = group.as_ref().map(MemoryGroup::limited_ancestors).unwrap_or_default();
+    let pressure = OthersPressure::new(&root, &limits, family.v2_group());
     let sensor = RoomSensor::new(root.clone(), limits);
     let family = family.clone();
     let job = thresholds::choose(&root, group, Box::new(move || family.pids()));
+    let room = Room::new(aim.room).with_batch(aim.batch_bytes);
     let keeper =
-        RoomKeeper::new(aim.room, aim.longest_hold, sensor, job, Arc::clone(link), Arc::clone(shown));
-    std::thread::spawn(move || keeper.run(&received));
-    thresholds
+        RoomKeeper::new(room, aim.longest_hold, (sensor, pressure), job, Arc::clone(link), Arc::clone(shown));
+    std::thread::spawn(move || keeper.run(orders));
 }
 
 impl Drop for Memory {

@@ -140,6 +140,7 @@ struct RunSection {
     dirty: Option<String>,
     mem_low: Option<String>,
     mem_high: Option<String>,
+    mem_batch: Option<String>,
     gate: Option<String>,
     longest_hold: Option<String>,
     io_uring: Option<bool>,
@@ -170,6 +171,7 @@ pub(crate) struct Given {
     pub(crate) dirty: Option<Bytes>,
     pub(crate) mem_low: Option<Bytes>,
     pub(crate) mem_high: Option<Bytes>,
+    pub(crate) mem_batch: Option<Bytes>,
     pub(crate) gate: Option<Scope>,
     pub(crate) longest_hold: Option<LongestHold>,
     pub(crate) io_uring: Option<bool>,
@@ -266,6 +268,7 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Given> {
         dirty: value("dirty", run.dirty)?,
         mem_low: value("mem-low", run.mem_low)?,
         mem_high: value("mem-high", run.mem_high)?,
+        mem_batch: value("mem-batch", run.mem_batch)?,
         gate: value("gate", run.gate)?,
         longest_hold: value("longest-hold", run.longest_hold)?,
         io_uring: run.io_uring,
@@ -354,14 +357,18 @@ impl Given {
         let cpu =
             longest.filter(|_| lends(ResourceChoice::Cpu)).map(|longest| CpuAim { promise, floor, longest });
         let (low, high) = (self.mem_low.or(file.mem_low), self.mem_high.or(file.mem_high));
-        let cache_keep = self.cache_keep.or(file.cache_keep);
-        let tuned = [cache_keep, self.dirty.or(file.dirty), low, high].iter().any(Option::is_some);
+        let (cache_keep, batch) = (self.cache_keep.or(file.cache_keep), self.mem_batch.or(file.mem_batch));
+        let tuned = [cache_keep, self.dirty.or(file.dirty), low, high, batch].iter().any(Option::is_some);
         if tuned && !lends(ResourceChoice::Memory) {
-            bail!("--cache-keep, --dirty, --mem-low and --mem-high need memory among --resources");
+            bail!("--cache-keep, --dirty and the options --mem-... need memory among --resources");
+        }
+        if batch == Some(Bytes(0)) {
+            bail!("--mem-batch 0 takes nothing; name a size, like 4MiB");
         }
         let room = thresholds(low, high)?;
         let memory = lends(ResourceChoice::Memory).then(|| MemoryAim {
             room,
+            batch_bytes: batch.map(|batch| batch.0),
             cache_keep_bytes: cache_keep.map_or(CACHE_KEEP_BYTES, |keep| keep.0),
             dirty_bytes: self.dirty.or(file.dirty).map_or(DIRTY_BYTES, |dirty| dirty.0),
             longest_hold: longest.map(|longest| longest.min(LONGEST_DIRTY_HOLD)),

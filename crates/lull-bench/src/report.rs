@@ -2,7 +2,7 @@
 //!
 //! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one `CASE.svg`
 //! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). `lull bench report DIR` makes them
-//! again. What the columns mean: [`table`]. Records of applications give verdicts and a page too, and a `report.md` of their own: [`apps`].
+//! again. What the columns mean: [`table`]. The Linger paper's figures are written as they are measured: [`linger`]. Records of applications give verdicts and a page too, and a `report.md` of their own: [`apps`].
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use crate::units::mb_per_s;
 
 pub mod apps;
 pub mod html;
+pub mod linger;
 pub mod picture;
 pub mod table;
 

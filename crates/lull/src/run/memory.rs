@@ -6,12 +6,14 @@
 //! that are open for microseconds are seen like any other. Pieces to be written take their turn in the queue of their disk
 //! ([`link`]). While nothing happens the thread sleeps.
 //!
-//! A second thread ([`room`]) keeps memory free for the foreground, and takes the job's pages for that.
+//! A second thread ([`room`]) keeps memory free for the foreground, and takes the job's pages for that. A third one ([`launder`]) has written
+//! some of them to swap before, while the disk was idle.
 //!
 //! When the job is over, all of its pages go; what is still dirty then is written in the gaps of the next
 //! [`LINGER`], and left to the kernel after that.
 
 pub(crate) mod keeper;
+mod launder;
 pub(crate) mod link;
 mod room;
 
@@ -23,7 +25,7 @@ use lull_bpf::{PageSensor, PageSettings, SensorError};
 use lull_core::{Nanos, Room, RoomSetting};
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::gate::evict::page_bytes;
-use lull_linux::gate::thresholds;
+use lull_linux::gate::thresholds::{self, processes::ProcessMemory};
 use lull_linux::root::Root;
 use lull_linux::sense::pressure::OthersPressure;
 use lull_linux::sense::room::RoomSensor;
@@ -33,6 +35,7 @@ use super::family::Family;
 use super::summary::bytes;
 use super::supervisor::Nudge;
 use keeper::Keeper;
+use launder::Launderer;
 use link::Link;
 use room::{RoomKeeper, RoomLine, RoomOrders, RoomShown};
 
@@ -62,6 +65,8 @@ pub(crate) struct MemoryAim {
     pub(crate) room: RoomSetting,
     /// What is taken from the job at a time; `None`: what is missing.
     pub(crate) batch_bytes: Option<u64>,
+    /// Whether the job's memory is written to swap ahead of need.
+    pub(crate) cleans: bool,
     /// How long the job may be held for the sake of memory; `None`: it never is.
     pub(crate) longest_hold: Option<Nanos>,
 }
@@ -92,6 +97,8 @@ pub(crate) struct MemorySummary {
     pub(crate) paged_out_bytes: u64,
     /// Taken from the job because the foreground wanted memory.
     pub(crate) given_bytes: u64,
+    /// Written to swap before anybody needed it.
+    pub(crate) laundered_bytes: u64,
     /// What the job may have now; `None`: anything.
     pub(crate) ceiling_bytes: Option<u64>,
 }
@@ -124,6 +131,9 @@ impl MemorySummary {
         }
         if self.given_bytes > 0 {
             text += &format!("; {} given to the foreground", bytes(self.given_bytes));
+        }
+        if self.laundered_bytes > 0 {
+            text += &format!("; {} written to swap ahead of need", bytes(self.laundered_bytes));
         }
         text.push('\n');
         text
@@ -187,8 +197,8 @@ impl Memory {
         let settings = PageSettings { job_group, own: std::process::id(), wake_pages };
         let (orders, received) = channel();
         let (failed, failure) = channel();
-        let to_keeper = Nudge::new().map_err(|_| "no event counter for the page cache")?;
-        let link = Arc::new(Link::new(to_loop, to_keeper));
+        let nudge = || Nudge::new().map_err(|_| "no event counter for the page cache");
+        let link = Arc::new(Link::new(to_loop, [nudge()?, nudge()?]));
         let shown = Arc::new(Mutex::new(MemorySummary::default()));
         let room = Arc::new(Mutex::new(RoomShown::default()));
         let (thresholds, room_orders) =
@@ -213,10 +223,10 @@ impl Memory {
 
     /// What became of the job's pages so far.
     pub(crate) fn summary(&self) -> MemorySummary {
-        let RoomShown { ceiling_bytes, given_bytes } =
+        let RoomShown { ceiling_bytes, given_bytes, laundered_bytes } =
             *self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let pages = *self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        MemorySummary { ceiling_bytes, given_bytes, ..pages }
+        MemorySummary { ceiling_bytes, given_bytes, laundered_bytes, ..pages }
     }
 
     /// Sets other thresholds, as long as this lives.
@@ -254,7 +264,7 @@ impl Memory {
     }
 }
 
-/// Starts the thread that keeps memory free for the foreground.
+/// Starts the threads that keep memory free for the foreground, and that write some to swap before.
 fn start_room(
     aim: MemoryAim,
     family: &Family,
@@ -266,6 +276,12 @@ fn start_room(
     let limits = group.as_ref().map(MemoryGroup::limited_ancestors).unwrap_or_default();
     let pressure = OthersPressure::new(&root, &limits, family.v2_group());
     let sensor = RoomSensor::new(root.clone(), limits);
+    if let Some(group) = group.clone().filter(|_| aim.cleans) {
+        let family = family.clone();
+        let processes = ProcessMemory::new(Box::new(move || family.pids()));
+        let launderer = Launderer::new(root.clone(), group, processes, Arc::clone(link), Arc::clone(shown));
+        std::thread::spawn(move || launderer.run());
+    }
     let family = family.clone();
     let job = thresholds::choose(&root, group, Box::new(move || family.pids()));
     let room = Room::new(aim.room).with_batch(aim.batch_bytes);
@@ -276,6 +292,7 @@ fn start_room(
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        self.link.end();
         self.settle();
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct RoomShown {
     pub(crate) ceiling_bytes: Option<u64>,
     /// Taken from the job for the foreground.
     pub(crate) given_bytes: u64,
+    /// Written to swap ahead of need.
+    pub(crate) laundered_bytes: u64,
 }
 
 /// New thresholds on their way to the thread; it ends when this is dropped.

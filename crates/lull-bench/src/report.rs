@@ -1,8 +1,9 @@
 //! Reports of a study: text on the terminal, markdown, JSON, and pictures.
 //!
 //! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one `CASE.svg`
-//! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). Records of the paper's
-//! figures give those too ([`figures`]). `lull bench report DIR` makes them again. What the columns mean: [`table`]. Records of applications give verdicts and a page too, and a `report.md` of their own: [`apps`].
+//! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). Records of the idletime
+//! paper's figures give those too ([`figures`]). `lull bench report DIR` makes them again. What the columns mean: [`table`]. The Linger paper's
+//! figures are written as they are measured: [`linger`]. Records of applications give verdicts and a page too, and a `report.md` of their own: [`apps`].
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::units::mb_per_s;
 pub mod apps;
 pub mod figures;
 pub mod html;
+pub mod linger;
 pub mod picture;
 pub mod table;
 

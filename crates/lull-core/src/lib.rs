@@ -40,6 +40,7 @@ pub mod derive;
 pub mod histogram;
 pub mod hold;
 pub mod keep;
+pub mod launder;
 pub mod lend;
 pub mod machine;
 pub mod manners;

@@ -10,7 +10,8 @@
 //! (their section 3.3). From then on the job has a *ceiling*, so that it does not take back what it gave; the ceiling rises
 //! again, slowly, while much is free. Where memory is scarce the job has one before it gave anything, so that it cannot take
 //! the reserve between two looks. The reserve itself follows the pressure: it doubles while the foreground has to wait for
-//! pages, and shrinks while it does not.
+//! pages (it faults them in again, or stands still for want of memory), and shrinks while it does not. Waits of late count, so that it does
+//! not matter how often one looks; and only while little is free: with much free they have another cause.
 //!
 //! ```text
 //!                     free < wanted: page out
@@ -22,7 +23,8 @@
 //!
 //! The thresholds of their section 3.2: below `low` the job is left alone and, where the kernel can, protected; above
 //! `high` its pages go first, as told here; between, age alone decides, which is the kernel's affair. With both at 0, the
-//! default, the foreground gets everything.
+//! default, the foreground gets everything. A batch may be fixed ([`Room::with_batch`]): then so much goes at every look, however much is
+//! missing.
 //!
 //! Units: bytes. Edge cases: a job that is at its floor gives nothing, however much is wanted; a machine of which nothing
 //! is known (`total` 0) wants nothing; a `free` that jumps between looks is believed.
@@ -50,8 +52,10 @@ const MOST_AHEAD_PART: u64 = 4;
 const SCARCE_PART: u64 = 4;
 /// How long much must be free before the ceiling rises, and no page be waited for before the reserve shrinks.
 const REST: Nanos = Nanos::from_secs(1);
-/// Pages that the foreground waits for between two looks, and that are no accident.
+/// Pages that the foreground waited for of late, and that are no accident.
 const STALLS: u64 = 16;
+/// … or time that it stood still: one part in a hundred.
+const STALLED: Nanos = Nanos(LATELY.0 / 100);
 /// How fast a foreground takes memory at most: about as fast as a processor clears it, in bytes per microsecond.
 const FASTEST: u64 = 4_000;
 /// What others take between two looks without growing: one batch of the kernel.
@@ -83,6 +87,8 @@ pub struct RoomView {
     pub job_bytes: u64,
     /// Pages that somebody other than the job had to wait for, since the beginning.
     pub stalls: u64,
+    /// How long somebody other than the job stood still for want of memory, since the beginning; zero where that is not told.
+    pub stalled: Nanos,
 }
 
 impl RoomView {
@@ -109,6 +115,8 @@ pub struct RoomAction {
 #[derive(Clone, Debug)]
 pub struct Room {
     setting: RoomSetting,
+    /// What goes at a time, if not what is missing.
+    batch_bytes: Option<u64>,
     reserve_bytes: u64,
     ceiling: Option<u64>,
     /// Since when the ceiling and the reserve are as they are.
@@ -116,8 +124,10 @@ pub struct Room {
     reserve_since: Nanos,
     /// When somebody else's memory grew last.
     grew: Nanos,
-    /// What others took of late.
+    /// What others took of late, what they waited for, and how long.
     rise_bytes: u64,
+    stalls: u64,
+    stalled: Nanos,
     looked: Nanos,
     seen: Option<RoomView>,
 }
@@ -127,15 +137,24 @@ impl Room {
     pub fn new(setting: RoomSetting) -> Self {
         Self {
             setting,
+            batch_bytes: None,
             reserve_bytes: 0,
             ceiling: None,
             ceiling_since: Nanos::ZERO,
             reserve_since: Nanos::ZERO,
             grew: Nanos::ZERO,
             rise_bytes: 0,
+            stalls: 0,
+            stalled: Nanos::ZERO,
             looked: Nanos::ZERO,
             seen: None,
         }
+    }
+
+    /// The same, but so much goes at a time.
+    #[must_use]
+    pub fn with_batch(self, batch_bytes: Option<u64>) -> Self {
+        Self { batch_bytes, ..self }
     }
 
     /// Other thresholds from now on.
@@ -168,13 +187,16 @@ impl Room {
     /// A look at the memory.
     pub fn step(&mut self, now: Nanos, view: &RoomView) -> RoomAction {
         let before = self.seen.replace(*view).unwrap_or(*view);
-        self.follow_pressure(now, view, &before);
-        self.follow_growth(now, view, &before);
+        let passed = now.since(self.looked);
+        self.looked = now;
+        self.follow_pressure(now, view, &before, passed);
+        self.follow_growth(now, view, &before, passed);
         let wanted = self.wanted(view);
         let is_short = view.free_bytes < wanted && view.job_bytes > self.floor();
         let mut page_out_bytes = 0;
         if is_short {
-            let batch = (wanted - view.free_bytes).clamp(LEAST_BATCH, MOST_BATCH);
+            let missing = (wanted - view.free_bytes).clamp(LEAST_BATCH, MOST_BATCH);
+            let batch = self.batch_bytes.unwrap_or(missing);
             page_out_bytes = batch.min(view.job_bytes - self.floor());
             self.ceiling = Some(view.job_bytes - page_out_bytes);
             self.ceiling_since = now;
@@ -213,26 +235,27 @@ impl Room {
     }
 
     /// Adds what others took since the last look to what they took of late, of which some is forgotten.
-    fn follow_growth(&mut self, now: Nanos, view: &RoomView, before: &RoomView) {
+    fn follow_growth(&mut self, now: Nanos, view: &RoomView, before: &RoomView, passed: Nanos) {
         let (others, others_before) = (view.others_bytes(), before.others_bytes());
         if others > others_before + CALM_BYTES {
             self.grew = now;
         }
         let rise = (self.rise_bytes + others).saturating_sub(others_before);
-        let passed = now.since(self.looked).min(LATELY);
-        let forgotten = u128::from(rise) * u128::from(passed.0) / u128::from(LATELY.0);
-        self.rise_bytes = rise - u64::try_from(forgotten).unwrap_or(rise);
-        self.looked = now;
+        self.rise_bytes = lately(rise, passed);
     }
 
     /// The reserve doubles while the foreground waits for pages and the job has some to give; else it shrinks.
-    fn follow_pressure(&mut self, now: Nanos, view: &RoomView, before: &RoomView) {
+    fn follow_pressure(&mut self, now: Nanos, view: &RoomView, before: &RoomView, passed: Nanos) {
         let least = (view.total_bytes / LEAST_RESERVE_PART).min(RESERVE_AT_MOST);
         let most = (view.total_bytes / MOST_RESERVE_PART).min(RESERVE_AT_MOST);
-        let waited = view.stalls.saturating_sub(before.stalls) >= STALLS;
+        self.stalls = lately(self.stalls, passed) + view.stalls.saturating_sub(before.stalls);
+        self.stalled = Nanos(lately(self.stalled.0, passed)).plus(view.stalled.since(before.stalled));
+        let waited = self.stalls >= STALLS || self.stalled >= STALLED;
         if waited && view.job_bytes > self.floor() && view.free_bytes < 2 * self.reserve_bytes {
             self.reserve_bytes *= 2;
             self.reserve_since = now;
+            // Answered.
+            (self.stalls, self.stalled) = (0, Nanos::ZERO);
         } else if now.since(self.reserve_since) >= REST {
             self.reserve_bytes -= self.reserve_bytes / 8;
             self.reserve_since = now;
@@ -246,6 +269,12 @@ impl Room {
         let calm = Nanos(now.since(self.grew).0 / CALM_PART).clamp(SOONEST, SCARCE);
         Nanos::from_micros(above / 2 / FASTEST).clamp(calm, LATEST)
     }
+}
+
+/// What is left of an amount of late after some time.
+fn lately(amount: u64, passed: Nanos) -> u64 {
+    let forgotten = u128::from(amount) * u128::from(passed.min(LATELY).0) / u128::from(LATELY.0);
+    amount - u64::try_from(forgotten).unwrap_or(amount)
 }
 
 #[cfg(test)]

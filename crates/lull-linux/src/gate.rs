@@ -12,6 +12,7 @@
 //! | [`receive`] | the receive windows of the job's connections |
 //! | [`qdisc`] | two classes in an interface's queue |
 //! | [`room`] | where the job's datagrams wait |
+//! | [`swap`] | which disk pages are swapped out to |
 //! | [`thresholds`] | taking memory from the job |
 //! | [`stop`] | holding a job that has no control group, by signals |
 
@@ -24,6 +25,7 @@ pub mod qdisc;
 pub mod receive;
 pub mod room;
 pub mod stop;
+pub mod swap;
 pub mod target;
 pub mod thresholds;
 pub mod writeback;

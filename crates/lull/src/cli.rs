@@ -10,7 +10,7 @@ use lull_linux::seccomp::Scope;
 
 use crate::run::net::options::NetOptions;
 use crate::run::policy::PolicyChoice;
-use crate::run::settings::{Given, LongestHold, ResourceChoice, SensorChoice, StatusChoice};
+use crate::run::settings::{CleanChoice, Given, LongestHold, ResourceChoice, SensorChoice, StatusChoice};
 use crate::run::slo::SloChoice;
 
 /// Background work in the gaps that the foreground leaves.
@@ -162,6 +162,19 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) mem_high: Option<Bytes>,
 
+    /// Take this much of the job's memory at a time when the foreground needs some (default: what is missing, 6.25 to 64 MiB).
+    ///
+    /// Small batches let the foreground wait longer for its memory: this is what `lull bench memory --figures fig5` varies.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) mem_batch: Option<Bytes>,
+
+    /// Write the job's memory to swap in idle disk time, so that it can go at once when the foreground needs it (default: auto).
+    ///
+    /// The pages stay in memory meanwhile. Only where swap lies on a disk, while less than half of the memory is free, and ever
+    /// more rarely for a job that writes to all of its memory all the time.
+    #[arg(long, value_name = "auto|never")]
+    pub(crate) mem_clean: Option<CleanChoice>,
+
     /// Count only this as foreground: a process id, a systemd unit, or a v2 control group. Repeatable.
     ///
     /// Without it, everything that is not marked as background is foreground. Needs the BPF sensor.
@@ -239,6 +252,8 @@ impl RunArgs {
             dirty: self.dirty,
             mem_low: self.mem_low,
             mem_high: self.mem_high,
+            mem_batch: self.mem_batch,
+            mem_clean: self.mem_clean,
             gate: self.gate,
             longest_hold: self.longest_hold,
             io_uring: self.io_uring.then_some(true),

@@ -136,6 +136,44 @@ fn root_a_job_gives_memory_to_zswap() {
 }
 
 #[test]
+fn root_memory_is_written_to_swap_before_anybody_needs_it() {
+    let Some(small) = Small::machine(96 * MIB) else { return };
+    let dir = place();
+    let Some(_swap) = or_skip(SwapFile::add(dir.path(), Bytes(SWAP_BYTES))) else { return };
+    if std::fs::read_to_string(ZSWAP).is_ok_and(|on| on.trim() == "Y") {
+        eprintln!("SKIPPED: zswap is on");
+        return;
+    }
+    let run = |clean: &str, summary: &Path| {
+        let mut words = vec![EXE, "run", "--quiet", "--resources", "memory", "--mem-clean", clean, "--json"];
+        words.extend(["--summary", summary.to_str().unwrap(), "--"]);
+        // Fills 64 MiB and leaves it alone, as nobody reads its output; pages of zeroes would not be written.
+        words.extend(["dd", "if=/dev/urandom", "bs=64M", "count=1", "iflag=fullblock", "status=none"]);
+        spawn_marked(small.command(&words).env("XDG_CONFIG_HOME", "/nonexistent"), &new_marker())
+    };
+    let stat = || small.of_job().and_then(|group| group.stat()).unwrap_or_default();
+    let has = || small.of_job().and_then(|group| group.usage()).unwrap_or(0);
+    let summary = dir.path().join("summary");
+    let mut child = run("auto", &summary);
+    // What is clean counts as the job's as long as it stays in memory.
+    wait_until("the job's memory to be clean", || stat().swap_cached >= 8 * MIB && has() >= 60 * MIB);
+    assert!(child.try_wait().unwrap().is_none(), "the job lives");
+    send(child.id(), libc::SIGTERM);
+    finish(child);
+    let memory = summary_of(&summary)["memory"].clone();
+    assert!(memory["laundered_bytes"].as_u64().unwrap() >= 4 * MIB, "{memory}");
+
+    let child = run("never", &summary);
+    wait_until("the job's working set", || has() >= 64 * MIB);
+    // Longer than it takes to look.
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    send(child.id(), libc::SIGTERM);
+    finish(child);
+    let memory = summary_of(&summary)["memory"].clone();
+    assert_eq!(memory["laundered_bytes"].as_u64(), Some(0), "{memory}");
+}
+
+#[test]
 fn root_without_swap_a_job_gives_its_page_cache_and_lives() {
     if !needs_root() {
         return;

@@ -8,7 +8,8 @@
 //! A limited group stands for a small machine: what is in it competes for its memory as on a machine of that size, and the
 //! control (lull with all its processes) has to fit in too. Files are read once, then made cold, and what a run wrote is removed and
 //! synced, before the next one. Bounds on dirty pages are pinned to the kernel's own for all contenders but `dirty-bytes`.
-//! The quiet cases run to their end without a foreground.
+//! The quiet cases run to their end without a foreground. With `--figures` the small machine is that of the Linger paper's figures and
+//! tables instead ([`figures`]).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -33,8 +34,9 @@ use crate::{Error, clock, corpus, stop};
 
 pub mod args;
 pub mod case;
+pub mod figures;
 
-pub use args::{MemoryArgs, MemoryCase};
+pub use args::{FigureArgs, MemoryArgs, MemoryCase, MemoryFigure};
 
 use case::Case;
 
@@ -53,6 +55,13 @@ pub fn run_memory(args: &MemoryArgs, program: &Program) -> Result<(), Error> {
     std::fs::create_dir_all(&directory).at("create", &directory)?;
     let directory = directory.canonicalize().at("find", &directory)?;
     SwapFile::sweep(&directory);
+    if let Some(wanted) = &args.figures.figures {
+        let measured = figures::run(args, wanted, program, &directory);
+        if args.clean {
+            std::fs::remove_dir_all(&directory).at("remove", &directory)?;
+        }
+        return measured;
+    }
     let host = host::look(&directory, program, args.common.seed);
     let disk = host.disk.clone();
     let mut bench =

@@ -7,11 +7,13 @@
 //! A page that was taken away comes back by a fault, which the request that touches it pays for: so the rate of requests
 //! tells how long the process would take for a fixed amount of work. Pages hold random bytes, and each touch writes to its
 //! page, so that pages which go must be written first. With `fill_only` a piece of filling is the request, and the process
-//! ends when the set is full: the time in which a new process gets its memory.
+//! ends when the set is full: the time in which a new process gets its memory. With `rest` it pauses after every request, from the start
+//! or from a given time on, as a process does that waits for a disk: it then uses little of the CPU and of its pages.
 //!
 //! Units: pages of the kernel; progress is counted in bytes of pages touched.
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use lull_core::Nanos;
 use memmap2::MmapMut;
@@ -28,6 +30,8 @@ use crate::{Error, clock, stop};
 const PAGE: usize = 4096;
 /// Pages of one piece of filling: 1 MiB.
 const PIECE: usize = 256;
+/// A pause looks this often whether it is to end.
+const PAUSE: Nanos = Nanos::from_millis(20);
 
 /// Arguments of `load mem-work`.
 #[derive(Clone, Debug, clap::Args)]
@@ -56,6 +60,12 @@ pub struct WorkingSetArgs {
     /// Only fill the set, and report how long its pieces of 1 MiB took.
     #[arg(long)]
     pub fill_only: bool,
+    /// Pause this long after every request.
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    pub rest: Nanos,
+    /// … but only from this many seconds after the start on.
+    #[arg(long, value_name = "SECONDS", default_value = "0")]
+    pub rest_after: f64,
     /// Count bytes of touched pages into this mapped file as they are touched, from when the set is full.
     #[arg(long, value_name = "FILE")]
     pub progress: Option<std::path::PathBuf>,
@@ -107,6 +117,7 @@ pub fn run(
     }
     let mut now = clock::now();
     let end = end_after(begun, args.shift.seconds).unwrap_or(Nanos::MAX);
+    let rest_from = end_after(started, Some(args.rest_after)).unwrap_or(started);
     let mut chain = Chain(args.seed);
     let mut left = if args.fill_only { 0 } else { args.requests.unwrap_or(u64::MAX) };
     while left > 0 && now < end && !stop::requested() {
@@ -124,6 +135,11 @@ pub fn run(
             all.record(now.since(before));
         }
         count(usize::try_from(args.touches).unwrap_or(usize::MAX));
+        if args.rest > Nanos::ZERO && now >= rest_from {
+            // In short pieces: a signal does not end a sleep early.
+            pause(now.plus(args.rest).min(end));
+            now = clock::now();
+        }
     }
     let begun = if args.fill_only { started } else { begun };
     let ended = now.max(begun);
@@ -133,6 +149,17 @@ pub fn run(
         cpu_ns: own_cpu_ns(),
         ..LoadReport::timed("mem-work", &all, [begun, ended])
     })
+}
+
+/// Sleeps until then, or until asked to stop.
+fn pause(until: Nanos) {
+    loop {
+        let left = until.since(clock::now());
+        if left == Nanos::ZERO || stop::requested() {
+            return;
+        }
+        std::thread::sleep(Duration::from_nanos(left.0.min(PAUSE.0)));
+    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,12 @@ pub(super) fn font(size: u32) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&INK)
 }
 
-fn draw(path: &Path, size: (u32, u32), paint: impl FnOnce(&Area<'_>) -> Drawn) -> Result<(), Error> {
+/// A picture of this size, on white.
+pub(super) fn draw(
+    path: &Path,
+    size: (u32, u32),
+    paint: impl FnOnce(&Area<'_>) -> Drawn,
+) -> Result<(), Error> {
     let area = SVGBackend::new(path, size).into_drawing_area();
     let painted = area.fill(&WHITE).map_err(Into::into).and_then(|()| paint(&area));
     painted
@@ -169,6 +174,13 @@ pub fn case(path: &Path, case: &CaseStudy) -> Result<(), Error> {
     })
 }
 
+/// Whether a line of a logarithmic axis is labelled: 1, 2 and 5 of each decade. Over decades, a label at every line would cover its
+/// neighbours.
+pub(super) fn stands(value: f64) -> bool {
+    let digit = value / 10f64.powf(value.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].iter().any(|one| (digit - one).abs() < 0.01)
+}
+
 /// The axes of a frontier: the foreground's ratio, with a line where it is alone, and background up to `top`.
 pub(super) fn frontier_axes<'a, 'b>(
     area: &'a Area<'b>,
@@ -176,11 +188,9 @@ pub(super) fn frontier_axes<'a, 'b>(
     top: f64,
     about: &str,
 ) -> Result<FrontierChart<'a, 'b>, Box<dyn std::error::Error>> {
-    // Over decades, a label at every line would cover its neighbours.
     let ratio_label = |value: &f64| {
-        let digit = value / 10f64.powf(value.log10().floor());
-        let stands = right / left < 5.0 || [1.0, 2.0, 5.0, 10.0].iter().any(|one| (digit - one).abs() < 0.01);
-        if stands { format!("{value:.2}") } else { String::new() }
+        let is_short = right / left < 5.0;
+        if is_short || stands(*value) { format!("{value:.2}") } else { String::new() }
     };
     let mut chart = ChartBuilder::on(area)
         .margin(12)

@@ -34,6 +34,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 use lull_core::Nanos;
 
+use crate::record::Host;
 use crate::stats::Summary;
 use crate::study::targets::Target;
 use crate::study::{CaseStudy, Row, Study};
@@ -50,23 +51,24 @@ pub enum Form {
 
 /// The machines, a line each.
 pub(super) fn hosts(study: &Study) -> String {
-    let mut text = String::new();
-    for host in &study.hosts {
-        let disk = host.disk.as_deref().unwrap_or("no single disk");
-        let scheduler = host.scheduler.as_deref().unwrap_or("unknown");
-        let commit = host.commit.as_deref().map(|commit| format!(", commit {commit}")).unwrap_or_default();
-        let user = if host.root { "root" } else { "an ordinary user" };
-        text.push_str(&format!(
-            "{}: Linux {}, {} × {}, {}, disk {disk} with scheduler {scheduler}, {}{commit}, as {user}\n",
-            host.date,
-            host.kernel,
-            host.cpus,
-            host.cpu,
-            Bytes(host.ram_bytes),
-            host.version,
-        ));
-    }
-    text
+    study.hosts.iter().map(host).collect()
+}
+
+/// A machine in a line.
+pub(super) fn host(host: &Host) -> String {
+    let disk = host.disk.as_deref().unwrap_or("no single disk");
+    let scheduler = host.scheduler.as_deref().unwrap_or("unknown");
+    let commit = host.commit.as_deref().map(|commit| format!(", commit {commit}")).unwrap_or_default();
+    let user = if host.root { "root" } else { "an ordinary user" };
+    format!(
+        "{}: Linux {}, {} × {}, {}, disk {disk} with scheduler {scheduler}, {}{commit}, as {user}\n",
+        host.date,
+        host.kernel,
+        host.cpus,
+        host.cpu,
+        Bytes(host.ram_bytes),
+        host.version,
+    )
 }
 
 /// The whole report.

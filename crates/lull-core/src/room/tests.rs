@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
-use super::{LATEST, LEAST_BATCH, REST, Room, RoomAction, RoomSetting, RoomView, SCARCE, SOONEST};
+use super::{
+    LATEST, LEAST_BATCH, REST, Room, RoomAction, RoomSetting, RoomView, SCARCE, SOONEST, STALLED, STALLS,
+};
 use crate::time::Nanos;
 
 const MIB: u64 = 1 << 20;
@@ -12,12 +14,13 @@ struct Machine {
     job: u64,
     foreground: u64,
     stalls: u64,
+    stalled: Nanos,
 }
 
 impl Machine {
     fn new(low: u64, high: u64, job: u64) -> Self {
         let room = Room::new(RoomSetting { low_bytes: low * MIB, high_bytes: high * MIB });
-        Self { room, now: Nanos::ZERO, job: job * MIB, foreground: 0, stalls: 0 }
+        Self { room, now: Nanos::ZERO, job: job * MIB, foreground: 0, stalls: 0, stalled: Nanos::ZERO }
     }
 
     fn free(&self) -> u64 {
@@ -32,6 +35,7 @@ impl Machine {
                 free_bytes: self.free(),
                 job_bytes: self.job,
                 stalls: self.stalls,
+                stalled: self.stalled,
             },
         );
         self.job -= action.page_out_bytes;
@@ -166,9 +170,49 @@ fn the_reserve_follows_the_pressure() {
 }
 
 #[test]
+fn waits_of_late_count_however_often_one_looks() {
+    let mut machine = Machine::new(0, 0, 184);
+    machine.look();
+    let least = machine.room.reserve_bytes();
+    // A few at each of many looks are as many as all at one.
+    for _ in 0..2 {
+        assert_eq!(machine.room.reserve_bytes(), least);
+        machine.stalls += STALLS / 2 + 1;
+        machine.look();
+    }
+    assert_eq!(machine.room.reserve_bytes(), 2 * least);
+    for _ in 0..30 {
+        machine.now = machine.now.plus(REST);
+        machine.stalls += STALLS / 2;
+        machine.look();
+    }
+    assert_eq!(machine.room.reserve_bytes(), least, "a few a second are an accident");
+}
+
+#[test]
+fn a_foreground_that_stands_still_for_want_of_memory_is_pressure_too() {
+    let mut machine = Machine::new(0, 0, 184);
+    machine.look();
+    let least = machine.room.reserve_bytes();
+    machine.stalled = machine.stalled.plus(Nanos(STALLED.0 - 1));
+    machine.look();
+    assert_eq!(machine.room.reserve_bytes(), least);
+    machine.stalled = machine.stalled.plus(STALLED);
+    machine.look();
+    assert_eq!(machine.room.reserve_bytes(), 2 * least);
+    // With much free it stands still for another reason.
+    let mut free = Machine::new(0, 0, 20);
+    free.look();
+    free.stalled = STALLED.plus(STALLED);
+    free.look();
+    assert_eq!(free.room.reserve_bytes(), least);
+}
+
+#[test]
 fn looks_are_rare_while_much_is_free() {
     let mut room = Room::new(RoomSetting::default());
-    let view = RoomView { total_bytes: 24 << 30, free_bytes: 20 << 30, job_bytes: MIB, stalls: 0 };
+    let view =
+        RoomView { total_bytes: 24 << 30, free_bytes: 20 << 30, job_bytes: MIB, ..RoomView::default() };
     assert_eq!(room.step(Nanos::ZERO, &view).next_look, LATEST);
     let scarce = RoomView { free_bytes: 0, ..view };
     assert_eq!(room.step(Nanos::ZERO, &scarce).next_look, SOONEST);
@@ -190,8 +234,9 @@ proptest! {
         for (free, job, more, ms) in views {
             now = now.plus(Nanos::from_millis(ms));
             stalls += more;
-            let view =
-                RoomView { total_bytes: 400 * MIB, free_bytes: free * MIB, job_bytes: job * MIB, stalls };
+            let stalled = Nanos::from_micros(stalls * 100);
+            let (total_bytes, free_bytes, job_bytes) = (400 * MIB, free * MIB, job * MIB);
+            let view = RoomView { total_bytes, free_bytes, job_bytes, stalls, stalled };
             let action = room.step(now, &view);
             let floor = low.max(high) * MIB;
             prop_assert!(action.page_out_bytes <= (job * MIB).saturating_sub(floor));
@@ -200,4 +245,16 @@ proptest! {
             prop_assert!((SOONEST..=LATEST).contains(&action.next_look));
         }
     }
+}
+
+#[test]
+fn a_fixed_batch_goes_at_every_look_whatever_is_missing() {
+    let mut machine = Machine::new(0, 0, 180);
+    machine.room = Room::new(RoomSetting::default()).with_batch(Some(MIB / 2));
+    machine.foreground = 12 * MIB;
+    let given = |machine: &mut Machine| machine.look().page_out_bytes;
+    assert_eq!([given(&mut machine), given(&mut machine)], [MIB / 2; 2]);
+    machine.job = MIB / 4;
+    machine.foreground = 191 * MIB;
+    assert_eq!(given(&mut machine), MIB / 4, "no more than there is");
 }

@@ -34,6 +34,8 @@ pub struct MemoryStat {
     pub inactive_file: u64,
     /// Swapped out.
     pub swapped: u64,
+    /// In memory and in swap, and the same in both.
+    pub swap_cached: u64,
     /// Page cache that waits to be written; `None` where the kernel does not tell.
     pub dirty: Option<u64>,
     /// Pages, cumulative: taken out and wanted again soon after.
@@ -55,6 +57,7 @@ impl MemoryStat {
                 file: any(&["total_cache"]),
                 inactive_file: any(&["total_inactive_file"]),
                 swapped: any(&["total_swap"]),
+                swap_cached: any(&["total_swapcached"]),
                 dirty: value("total_dirty"),
                 refaults: any(&["total_workingset_refault_anon", "total_workingset_refault_file"]),
                 major_faults: any(&["total_pgmajfault"]),
@@ -65,6 +68,7 @@ impl MemoryStat {
             file: any(&["file"]),
             inactive_file: any(&["inactive_file"]),
             swapped: any(&["swapped", "swap"]),
+            swap_cached: any(&["swapcached"]),
             dirty: value("file_dirty"),
             refaults: any(&["workingset_refault_anon", "workingset_refault_file"]),
             major_faults: any(&["pgmajfault"]),

@@ -83,7 +83,14 @@ pub fn choose(root: &Root, group: Option<MemoryGroup>, pids: Pids) -> Box<dyn Th
 
 /// Free swap in bytes, from `/proc/meminfo`.
 pub fn free_swap(root: &Root) -> u64 {
-    meminfo(&root.read("/proc/meminfo").unwrap_or_default(), "SwapFree").unwrap_or(0)
+    let [_, free] = swap(root);
+    free
+}
+
+/// All swap and free swap, in bytes.
+pub fn swap(root: &Root) -> [u64; 2] {
+    let info = root.read("/proc/meminfo").unwrap_or_default();
+    ["SwapTotal", "SwapFree"].map(|name| meminfo(&info, name).unwrap_or(0))
 }
 
 /// A value of `/proc/meminfo`, in bytes.

@@ -6,12 +6,14 @@
 //! that are open for microseconds are seen like any other. Pieces to be written take their turn in the queue of their disk
 //! ([`link`]). While nothing happens the thread sleeps.
 //!
-//! A second thread ([`room`]) keeps memory free for the foreground, and takes the job's pages for that.
+//! A second thread ([`room`]) keeps memory free for the foreground, and takes the job's pages for that. A third one ([`launder`]) has written
+//! some of them to swap before, while the disk was idle.
 //!
 //! When the job is over, all of its pages go; what is still dirty then is written in the gaps of the next
 //! [`LINGER`], and left to the kernel after that.
 
 pub(crate) mod keeper;
+mod launder;
 pub(crate) mod link;
 mod room;
 
@@ -20,11 +22,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lull_bpf::{PageSensor, PageSettings, SensorError};
-use lull_core::{Nanos, RoomSetting};
+use lull_core::{Nanos, Room, RoomSetting};
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::gate::evict::page_bytes;
-use lull_linux::gate::thresholds;
+use lull_linux::gate::thresholds::{self, processes::ProcessMemory};
 use lull_linux::root::Root;
+use lull_linux::sense::pressure::OthersPressure;
 use lull_linux::sense::room::RoomSensor;
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +35,9 @@ use super::family::Family;
 use super::summary::bytes;
 use super::supervisor::Nudge;
 use keeper::Keeper;
+use launder::Launderer;
 use link::Link;
-use room::{RoomKeeper, RoomShown};
+use room::{RoomKeeper, RoomLine, RoomOrders, RoomShown};
 
 /// What may stay in the page cache unless the user says otherwise, in bytes.
 pub(crate) const CACHE_KEEP_BYTES: u64 = 64 << 20;
@@ -59,6 +63,10 @@ pub(crate) struct MemoryAim {
     pub(crate) dirty_bytes: u64,
     /// Below and above what the job's pages stay, and go first.
     pub(crate) room: RoomSetting,
+    /// What is taken from the job at a time; `None`: what is missing.
+    pub(crate) batch_bytes: Option<u64>,
+    /// Whether the job's memory is written to swap ahead of need.
+    pub(crate) cleans: bool,
     /// How long the job may be held for the sake of memory; `None`: it never is.
     pub(crate) longest_hold: Option<Nanos>,
 }
@@ -89,6 +97,8 @@ pub(crate) struct MemorySummary {
     pub(crate) paged_out_bytes: u64,
     /// Taken from the job because the foreground wanted memory.
     pub(crate) given_bytes: u64,
+    /// Written to swap before anybody needed it.
+    pub(crate) laundered_bytes: u64,
     /// What the job may have now; `None`: anything.
     pub(crate) ceiling_bytes: Option<u64>,
 }
@@ -121,6 +131,9 @@ impl MemorySummary {
         }
         if self.given_bytes > 0 {
             text += &format!("; {} given to the foreground", bytes(self.given_bytes));
+        }
+        if self.laundered_bytes > 0 {
+            text += &format!("; {} written to swap ahead of need", bytes(self.laundered_bytes));
         }
         text.push('\n');
         text
@@ -155,7 +168,7 @@ pub(crate) enum Order {
 pub(crate) struct Memory {
     orders: Sender<Order>,
     /// New thresholds; without it the thread that keeps them ends.
-    thresholds: Arc<Sender<RoomSetting>>,
+    thresholds: Arc<RoomLine>,
     room: Arc<Mutex<RoomShown>>,
     pub(crate) link: Arc<Link>,
     shown: Arc<Mutex<MemorySummary>>,
@@ -184,11 +197,14 @@ impl Memory {
         let settings = PageSettings { job_group, own: std::process::id(), wake_pages };
         let (orders, received) = channel();
         let (failed, failure) = channel();
-        let to_keeper = Nudge::new().map_err(|_| "no event counter for the page cache")?;
-        let link = Arc::new(Link::new(to_loop, to_keeper));
+        let nudge = || Nudge::new().map_err(|_| "no event counter for the page cache");
+        let link = Arc::new(Link::new(to_loop, [nudge()?, nudge()?]));
         let shown = Arc::new(Mutex::new(MemorySummary::default()));
         let room = Arc::new(Mutex::new(RoomShown::default()));
-        let thresholds = Arc::new(start_room(aim, &family, group, &link, &room));
+        let (thresholds, room_orders) =
+            RoomLine::new().map_err(|_| "no event counter for the job's memory")?;
+        start_room(aim, &family, group, (&link, &room), room_orders);
+        let thresholds = Arc::new(thresholds);
         let (linked, showing) = (Arc::clone(&link), Arc::clone(&shown));
         std::thread::spawn(move || match PageSensor::load(&settings) {
             Ok(sensor) => Keeper::new(aim, sensor, linked, family).run(&received, &showing),
@@ -207,10 +223,10 @@ impl Memory {
 
     /// What became of the job's pages so far.
     pub(crate) fn summary(&self) -> MemorySummary {
-        let RoomShown { ceiling_bytes, given_bytes } =
+        let RoomShown { ceiling_bytes, given_bytes, laundered_bytes } =
             *self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let pages = *self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        MemorySummary { ceiling_bytes, given_bytes, ..pages }
+        MemorySummary { ceiling_bytes, given_bytes, laundered_bytes, ..pages }
     }
 
     /// Sets other thresholds, as long as this lives.
@@ -248,28 +264,35 @@ impl Memory {
     }
 }
 
-/// Starts the thread that keeps memory free for the foreground.
+/// Starts the threads that keep memory free for the foreground, and that write some to swap before.
 fn start_room(
     aim: MemoryAim,
     family: &Family,
     group: Option<MemoryGroup>,
-    link: &Arc<Link>,
-    shown: &Arc<Mutex<RoomShown>>,
-) -> Sender<RoomSetting> {
-    let (thresholds, received) = channel();
+    (link, shown): (&Arc<Link>, &Arc<Mutex<RoomShown>>),
+    orders: RoomOrders,
+) {
     let root = Root::real();
     let limits = group.as_ref().map(MemoryGroup::limited_ancestors).unwrap_or_default();
+    let pressure = OthersPressure::new(&root, &limits, family.v2_group());
     let sensor = RoomSensor::new(root.clone(), limits);
+    if let Some(group) = group.clone().filter(|_| aim.cleans) {
+        let family = family.clone();
+        let processes = ProcessMemory::new(Box::new(move || family.pids()));
+        let launderer = Launderer::new(root.clone(), group, processes, Arc::clone(link), Arc::clone(shown));
+        std::thread::spawn(move || launderer.run());
+    }
     let family = family.clone();
     let job = thresholds::choose(&root, group, Box::new(move || family.pids()));
+    let room = Room::new(aim.room).with_batch(aim.batch_bytes);
     let keeper =
-        RoomKeeper::new(aim.room, aim.longest_hold, sensor, job, Arc::clone(link), Arc::clone(shown));
-    std::thread::spawn(move || keeper.run(&received));
-    thresholds
+        RoomKeeper::new(room, aim.longest_hold, (sensor, pressure), job, Arc::clone(link), Arc::clone(shown));
+    std::thread::spawn(move || keeper.run(orders));
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        self.link.end();
         self.settle();
     }
 }

@@ -72,6 +72,17 @@ pub(crate) enum LendNet {
     AtOnce,
 }
 
+/// Whether the job's memory is written to swap ahead of need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CleanChoice {
+    /// In idle disk time, as long as it pays.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+}
+
 /// When the status line is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -140,6 +151,8 @@ struct RunSection {
     dirty: Option<String>,
     mem_low: Option<String>,
     mem_high: Option<String>,
+    mem_batch: Option<String>,
+    mem_clean: Option<CleanChoice>,
     gate: Option<String>,
     longest_hold: Option<String>,
     io_uring: Option<bool>,
@@ -170,6 +183,8 @@ pub(crate) struct Given {
     pub(crate) dirty: Option<Bytes>,
     pub(crate) mem_low: Option<Bytes>,
     pub(crate) mem_high: Option<Bytes>,
+    pub(crate) mem_batch: Option<Bytes>,
+    pub(crate) mem_clean: Option<CleanChoice>,
     pub(crate) gate: Option<Scope>,
     pub(crate) longest_hold: Option<LongestHold>,
     pub(crate) io_uring: Option<bool>,
@@ -266,6 +281,8 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Given> {
         dirty: value("dirty", run.dirty)?,
         mem_low: value("mem-low", run.mem_low)?,
         mem_high: value("mem-high", run.mem_high)?,
+        mem_batch: value("mem-batch", run.mem_batch)?,
+        mem_clean: run.mem_clean,
         gate: value("gate", run.gate)?,
         longest_hold: value("longest-hold", run.longest_hold)?,
         io_uring: run.io_uring,
@@ -354,14 +371,20 @@ impl Given {
         let cpu =
             longest.filter(|_| lends(ResourceChoice::Cpu)).map(|longest| CpuAim { promise, floor, longest });
         let (low, high) = (self.mem_low.or(file.mem_low), self.mem_high.or(file.mem_high));
-        let cache_keep = self.cache_keep.or(file.cache_keep);
-        let tuned = [cache_keep, self.dirty.or(file.dirty), low, high].iter().any(Option::is_some);
-        if tuned && !lends(ResourceChoice::Memory) {
-            bail!("--cache-keep, --dirty, --mem-low and --mem-high need memory among --resources");
+        let (cache_keep, batch) = (self.cache_keep.or(file.cache_keep), self.mem_batch.or(file.mem_batch));
+        let tuned = [cache_keep, self.dirty.or(file.dirty), low, high, batch].iter().any(Option::is_some);
+        let clean = self.mem_clean.or(file.mem_clean);
+        if (tuned || clean.is_some()) && !lends(ResourceChoice::Memory) {
+            bail!("--cache-keep, --dirty and the options --mem-... need memory among --resources");
+        }
+        if batch == Some(Bytes(0)) {
+            bail!("--mem-batch 0 takes nothing; name a size, like 4MiB");
         }
         let room = thresholds(low, high)?;
         let memory = lends(ResourceChoice::Memory).then(|| MemoryAim {
             room,
+            batch_bytes: batch.map(|batch| batch.0),
+            cleans: clean.unwrap_or_default() == CleanChoice::Auto,
             cache_keep_bytes: cache_keep.map_or(CACHE_KEEP_BYTES, |keep| keep.0),
             dirty_bytes: self.dirty.or(file.dirty).map_or(DIRTY_BYTES, |dirty| dirty.0),
             longest_hold: longest.map(|longest| longest.min(LONGEST_DIRTY_HOLD)),

@@ -78,6 +78,12 @@ impl AsRawFd for Nudge {
     }
 }
 
+impl std::os::fd::AsFd for Nudge {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 impl Nudge {
     pub(crate) fn new() -> nix::Result<Self> {
         use nix::sys::eventfd::{EfdFlags, EventFd};

@@ -22,6 +22,46 @@ pub enum MemoryCase {
     Quiet,
 }
 
+/// The figures of the Linger paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum MemoryFigure {
+    /// Tables 2 and 3: when a host and a guest are done that have 128 MiB each on a machine of 192 MiB.
+    Tables,
+    /// Figure 4: what both have in memory over time, between two thresholds.
+    Fig4,
+    /// Figure 5: the host's delay over the number of pages that the guest gives at a time.
+    Fig5,
+}
+
+/// What the figures can be asked.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Figures")]
+pub struct FigureArgs {
+    /// Measure figures and tables of the Linger paper instead of the cases; all of them unless some are named.
+    #[arg(long, value_name = "FIGURE", value_enum, value_delimiter = ',', num_args = 0..=1,
+          default_missing_values = ["tables", "fig4", "fig5"])]
+    pub figures: Option<Vec<MemoryFigure>>,
+    /// Tables: the host's work, as the seconds that it takes alone.
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = positive)]
+    pub work: f64,
+    /// Give a run up after this many times those seconds.
+    #[arg(long, value_name = "N", default_value = "6", value_parser = positive)]
+    pub patience: f64,
+    /// Figure 4: its length.
+    #[arg(long, value_name = "SECONDS", default_value = "24", value_parser = positive)]
+    pub span: f64,
+    /// Figure 5: batches of the kernel (128 KiB) that the guest gives at a time.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 5, 10, 20, 50, 100],
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub factors: Vec<u64>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    let fits = value.is_finite() && value > 0.0;
+    fits.then_some(value).ok_or_else(|| "it must be more than 0".to_owned())
+}
+
 /// Arguments of `lull bench memory`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seconds", |arg| arg.default_value("15")))]
@@ -38,12 +78,15 @@ pub struct MemoryArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_memory,
           default_values = ["again", "none", "nice+ionice", "bfq", "limit", "nocache", "dirty-bytes", "lull"])]
     pub contenders: Vec<Contender>,
-    /// Divide the sizes of files, and of the memory that caches them, by this: 8 for a quick look.
+    /// Divide the sizes of files, and of the memory that caches them, by this: 8 for a quick look. With --figures all sizes.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=64))]
     pub scale: u64,
     /// Remove the data files at the end.
     #[arg(long)]
     pub clean: bool,
+    /// What the figures can be asked.
+    #[command(flatten)]
+    pub figures: FigureArgs,
     /// What every experiment can be asked.
     #[command(flatten)]
     pub common: Common,

@@ -26,8 +26,8 @@ use crate::units::{Bytes, whole};
 
 const MIB: u64 = Bytes::MIB;
 /// The small machine of the paper, and each of the two working sets.
-const SMALL: u64 = 192 * MIB;
-const SET: u64 = 128 * MIB;
+pub(super) const SMALL: u64 = 192 * MIB;
+pub(super) const SET: u64 = 128 * MIB;
 /// What the kernel and the harness's own programs need of the small machine, if a limit is chosen by hand.
 const MARGIN: u64 = 8 * MIB;
 const HOT: u64 = 1024 * MIB;

@@ -46,3 +46,13 @@ fn filling_is_progress_only_if_asked_for() {
     run(&args(&format!("{words} --count-fill")), &mut |_| Ok(())).unwrap();
     assert_eq!(progress.bytes(), 4096 + (2 << 20) + 4096);
 }
+
+#[test]
+fn a_set_that_rests_does_the_same_work_and_takes_longer() {
+    let words = "--memory 1MiB --requests 3 --touches 1 --iterations 1";
+    let rested = run(&args(&format!("{words} --rest 30ms")), &mut |_| Ok(())).unwrap();
+    assert_eq!(rested.requests, 3);
+    assert!(rested.ended_ns - rested.started_ns >= 90_000_000, "{rested:?}");
+    let later = run(&args(&format!("{words} --rest 1000s --rest-after 1000")), &mut |_| Ok(())).unwrap();
+    assert_eq!(later.requests, 3);
+}

@@ -112,8 +112,8 @@ struct PagedOut {
     next: u64,
 }
 
-/// Private writable ranges of `maps`, in pieces, from address `from` on.
-fn ranges(maps: &str, from: u64) -> Vec<(u64, u64)> {
+/// Private writable ranges of `maps`, in pieces of at most `most`, from address `from` on.
+fn ranges(maps: &str, from: u64, most: u64) -> Vec<(u64, u64)> {
     let mut all = Vec::new();
     for line in maps.lines() {
         let mut words = line.split_whitespace();
@@ -128,7 +128,7 @@ fn ranges(maps: &str, from: u64) -> Vec<(u64, u64)> {
         };
         let mut at = start.max(from);
         while at < end {
-            let length = RANGE.min(end - at);
+            let length = most.min(end - at);
             all.push((at, length));
             at += length;
         }
@@ -145,7 +145,7 @@ fn page_out_of(pid: i32, from: u64, wanted: u64) -> io::Result<PagedOut> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let before = resident(pid);
     let (mut bytes, mut next) = (0, 0);
-    for (start, length) in ranges(&maps, from) {
+    for (start, length) in ranges(&maps, from, RANGE.min(wanted.max(page_bytes()))) {
         let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
         let vector = libc::iovec {
             iov_base: std::ptr::with_exposed_provenance_mut(usize::try_from(start).map_err(invalid)?),

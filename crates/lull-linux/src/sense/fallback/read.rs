@@ -7,6 +7,7 @@ use lull_core::Nanos;
 use super::DeviceCounts;
 use crate::probe::user::field;
 use crate::root::Root;
+use crate::sense::pressure::stalled;
 
 const SECTOR_BYTES: u64 = 512;
 
@@ -62,8 +63,5 @@ pub(super) fn parse_device(stat: &str, inflight: &str) -> Option<DeviceCounts> {
 
 /// The total time in which some task waited for I/O.
 pub(super) fn io_pressure(root: &Root) -> Option<Nanos> {
-    let text = root.read("/proc/pressure/io")?;
-    let some = text.lines().find(|line| line.starts_with("some "))?;
-    let total = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
-    total.parse().ok().map(Nanos::from_micros)
+    stalled(&root.read("/proc/pressure/io")?)
 }

@@ -4,6 +4,7 @@
 //! ```text
 //!   keeper ──ask(device, ticket)──▶ loop: Resource.step(Arrive) … its turn ──grant──▶ keeper writes the piece
 //!          ──hold_until──────────▶ loop: the job is frozen until then
+//!   launderer ──ask_launder──▶ loop: … its turn ──grant──▶ launderer writes a piece of the job's memory to swap
 //!   room   ──short_until─────────▶ keeper: what can go without being written goes now
 //! ```
 //!
@@ -19,6 +20,9 @@ use crate::run::supervisor::Nudge;
 
 /// Marks the tickets of pieces to be written: no trapped call and no piece read ahead has this bit.
 const WRITE: u64 = 1 << 63;
+
+/// … and those of memory to be written to swap this one too.
+const LAUNDER: u64 = 1 << 62;
 
 /// A piece's wish for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +45,17 @@ pub(super) enum Cause {
 pub(crate) struct Link {
     wishes: Mutex<VecDeque<Wish>>,
     granted: Mutex<Vec<Ticket>>,
+    granted_launder: Mutex<Vec<Ticket>>,
     next_ticket: AtomicU64,
     contended: AtomicBool,
     hold_until_ns: [AtomicU64; 2],
     short_until_ns: AtomicU64,
     clean: AtomicBool,
     at_work: AtomicBool,
+    over: AtomicBool,
     to_loop: Arc<Nudge>,
     to_keeper: Nudge,
+    to_launderer: Nudge,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -56,18 +63,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Link {
-    pub(crate) fn new(to_loop: Arc<Nudge>, to_keeper: Nudge) -> Self {
+    pub(crate) fn new(to_loop: Arc<Nudge>, [to_keeper, to_launderer]: [Nudge; 2]) -> Self {
         Self {
             wishes: Mutex::default(),
             granted: Mutex::default(),
+            granted_launder: Mutex::default(),
             next_ticket: AtomicU64::new(0),
             contended: AtomicBool::new(false),
             hold_until_ns: [const { AtomicU64::new(0) }; 2],
             short_until_ns: AtomicU64::new(0),
             clean: AtomicBool::new(true),
             at_work: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             to_loop,
             to_keeper,
+            to_launderer,
         }
     }
 
@@ -76,9 +86,23 @@ impl Link {
         &self.to_keeper
     }
 
+    /// The launderer's end of the wake-ups.
+    pub(super) const fn to_launderer(&self) -> &Nudge {
+        &self.to_launderer
+    }
+
     /// Asks for a piece's turn.
     pub(super) fn ask(&self, dev: u32) -> Ticket {
-        let ticket = Ticket(WRITE | self.next_ticket.fetch_add(1, Ordering::Relaxed));
+        self.wish(dev, WRITE)
+    }
+
+    /// Asks for the turn of a piece of memory that is to be written to swap on this device.
+    pub(super) fn ask_launder(&self, dev: u32) -> Ticket {
+        self.wish(dev, WRITE | LAUNDER)
+    }
+
+    fn wish(&self, dev: u32, kind: u64) -> Ticket {
+        let ticket = Ticket(kind | self.next_ticket.fetch_add(1, Ordering::Relaxed));
         lock(&self.wishes).push_back(Wish { dev, ticket });
         self.to_loop.give();
         ticket
@@ -87,6 +111,22 @@ impl Link {
     /// The pieces whose turn has come.
     pub(super) fn take_granted(&self) -> Vec<Ticket> {
         std::mem::take(&mut *lock(&self.granted))
+    }
+
+    /// The pieces of memory whose turn has come.
+    pub(super) fn take_launder(&self) -> Vec<Ticket> {
+        std::mem::take(&mut *lock(&self.granted_launder))
+    }
+
+    /// Ends the launderer.
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.to_launderer.give();
+    }
+
+    /// Whether the launderer is to end.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     /// Whether the foreground is at work on some disk.
@@ -146,9 +186,17 @@ impl Link {
     /// Lets a piece go, if the ticket is one's.
     pub(crate) fn grant(&self, ticket: Ticket) -> bool {
         let is_piece = ticket.0 & WRITE != 0;
-        if is_piece {
-            lock(&self.granted).push(ticket);
-            self.to_keeper.give();
+        let is_memory = ticket.0 & LAUNDER != 0;
+        match (is_piece, is_memory) {
+            (true, true) => {
+                lock(&self.granted_launder).push(ticket);
+                self.to_launderer.give();
+            }
+            (true, false) => {
+                lock(&self.granted).push(ticket);
+                self.to_keeper.give();
+            }
+            (false, _) => {}
         }
         is_piece
     }

@@ -6,21 +6,24 @@
 //!                               └─short────────▶ hold the job, 250 ms at a stretch at most
 //! ```
 //!
-//! It looks as often as the free memory makes it necessary: four times a second on a machine with gigabytes free, every few
+//! It is woken early by the kernel's pressure trigger, where it has one ([`lull_linux::sense::pressure`]), and by new thresholds. It looks as often as the free memory makes it necessary: four times a second on a machine with gigabytes free, every few
 //! milliseconds when it gets scarce. A look reads a few small files (a third of a millisecond). Taking pages may last; nothing
 //! else waits for this thread.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::os::fd::AsFd;
+use std::sync::mpsc::{Receiver, SendError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use lull_core::{Hold, HoldAction, HoldSetting, Nanos, Room, RoomAction, RoomSetting, RoomView, State};
 use lull_linux::clock;
 use lull_linux::gate::thresholds::{JobMemory, Thresholds};
 use lull_linux::marks::serve_the_foreground;
+use lull_linux::sense::pressure::{OthersPressure, Trigger};
 use lull_linux::sense::room::RoomSensor;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::link::{Cause, Link};
+use crate::run::supervisor::Nudge;
 
 /// The job runs at least this long between two holds for the sake of memory.
 const FLOOR: Nanos = Nanos::from_millis(20);
@@ -41,11 +44,77 @@ pub(crate) struct RoomShown {
     pub(crate) ceiling_bytes: Option<u64>,
     /// Taken from the job for the foreground.
     pub(crate) given_bytes: u64,
+    /// Written to swap ahead of need.
+    pub(crate) laundered_bytes: u64,
+}
+
+/// New thresholds on their way to the thread; it ends when this is dropped.
+pub(crate) struct RoomLine {
+    thresholds: Option<Sender<RoomSetting>>,
+    nudge: Arc<Nudge>,
+}
+
+impl RoomLine {
+    /// The line, and the thread's end of it.
+    pub(super) fn new() -> nix::Result<(Self, RoomOrders)> {
+        let (thresholds, received) = channel();
+        let nudge = Arc::new(Nudge::new()?);
+        let orders = RoomOrders { thresholds: received, nudge: Arc::clone(&nudge) };
+        Ok((Self { thresholds: Some(thresholds), nudge }, orders))
+    }
+
+    /// Sets other thresholds.
+    pub(crate) fn send(&self, setting: RoomSetting) -> Result<(), SendError<RoomSetting>> {
+        self.thresholds.as_ref().map_or(Err(SendError(setting)), |line| line.send(setting))?;
+        self.nudge.give();
+        Ok(())
+    }
+}
+
+impl Drop for RoomLine {
+    fn drop(&mut self) {
+        self.thresholds = None;
+        self.nudge.give();
+    }
+}
+
+/// The thread's end of the line.
+pub(super) struct RoomOrders {
+    thresholds: Receiver<RoomSetting>,
+    nudge: Arc<Nudge>,
+}
+
+/// What ends the thread's sleep, apart from the time.
+struct Wakers {
+    nudge: Arc<Nudge>,
+    trigger: Option<Trigger>,
+}
+
+impl Wakers {
+    /// Sleeps that long, or until woken.
+    fn sleep(&mut self, most: Nanos) {
+        let nudge = self.nudge.as_fd();
+        let mut wanted = vec![PollFd::new(nudge, PollFlags::POLLIN)];
+        wanted.extend(self.trigger.as_ref().map(|trigger| PollFd::new(trigger.as_fd(), PollFlags::POLLPRI)));
+        let millis = u16::try_from(most.0.div_ceil(1_000_000)).unwrap_or(u16::MAX);
+        // EINTR only means an early look.
+        let _ = poll(&mut wanted, PollTimeout::from(millis));
+        let told = |place: usize| wanted.get(place).and_then(PollFd::revents).unwrap_or(PollFlags::empty());
+        let (is_nudged, is_gone) =
+            (told(0).contains(PollFlags::POLLIN), told(1).contains(PollFlags::POLLERR));
+        if is_nudged {
+            self.nudge.take();
+        }
+        if is_gone {
+            self.trigger = None;
+        }
+    }
 }
 
 /// The thread's state.
 pub(super) struct RoomKeeper {
     sensor: RoomSensor,
+    pressure: OthersPressure,
     job: Box<dyn Thresholds>,
     room: Room,
     hold: Option<Hold>,
@@ -57,9 +126,9 @@ pub(super) struct RoomKeeper {
 impl RoomKeeper {
     /// A keeper of the job's room; `longest_hold` `None`: the job is never held for it.
     pub(super) fn new(
-        setting: RoomSetting,
+        room: Room,
         longest_hold: Option<Nanos>,
-        sensor: RoomSensor,
+        (sensor, pressure): (RoomSensor, OthersPressure),
         job: Box<dyn Thresholds>,
         link: Arc<Link>,
         shown: Arc<Mutex<RoomShown>>,
@@ -67,8 +136,9 @@ impl RoomKeeper {
         let setting_of = |longest| HoldSetting { longest, floor: FLOOR, ..HoldSetting::default() };
         Self {
             sensor,
+            pressure,
             job,
-            room: Room::new(setting),
+            room,
             hold: longest_hold.map(|longest| Hold::new(setting_of(longest))),
             longest_hold: longest_hold.unwrap_or_default(),
             link,
@@ -77,20 +147,24 @@ impl RoomKeeper {
     }
 
     /// Until the sender of new thresholds is gone.
-    pub(super) fn run(mut self, thresholds: &Receiver<RoomSetting>) {
+    pub(super) fn run(mut self, orders: RoomOrders) {
         // It would wait for pages that are freed too late; a look takes a fraction of a millisecond.
         serve_the_foreground();
         // What the kernel refuses is done by paging out.
         let _ = self.job.set_thresholds(self.room.setting());
+        let RoomOrders { thresholds, nudge } = orders;
+        // Without a trigger it looks when it is time.
+        let mut wakers = Wakers { nudge, trigger: self.pressure.trigger().ok() };
         loop {
             let next_look = self.look(clock::now());
-            match thresholds.recv_timeout(Duration::from_nanos(next_look.0)) {
+            wakers.sleep(next_look);
+            match thresholds.try_recv() {
                 Ok(setting) => {
                     self.room.set(setting);
                     let _ = self.job.set_thresholds(setting);
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => break,
             }
         }
         self.job.release();
@@ -107,6 +181,7 @@ impl RoomKeeper {
             free_bytes: scope.free_bytes,
             job_bytes: resident,
             stalls: scope.stalls.saturating_sub(stalls).saturating_sub(own_waits()),
+            stalled: self.pressure.stalled(),
         };
         let action = self.room.step(now, &view);
         if let Some(hold) = &mut self.hold {
@@ -122,7 +197,9 @@ impl RoomKeeper {
         if action.is_short {
             self.link.set_short(now, now.plus(SHORTAGE));
         }
-        self.take(&action);
+        // Taking pages makes whoever takes them wait, and that is this thread.
+        let Self { pressure, job, .. } = self;
+        pressure.aside(|| take(job.as_mut(), &action));
         if action.page_out_bytes > 0 {
             let left = self.job.job().map_or(resident, |job| job.resident);
             self.tell(|shown| shown.given_bytes += resident.saturating_sub(left));
@@ -132,18 +209,21 @@ impl RoomKeeper {
         action.next_look
     }
 
-    /// Takes what the job has to give.
-    fn take(&mut self, action: &RoomAction) {
-        let is_bounded = self.job.has_ceiling() && self.job.set_ceiling(action.ceiling_bytes).is_ok();
-        if !is_bounded && action.page_out_bytes > 0 {
-            // A ceiling that was set while there was swap would kill now.
-            let _ = self.job.set_ceiling(None);
-            // What does not go now may go at the next look.
-            let _ = self.job.page_out(action.page_out_bytes);
-        }
-    }
-
     fn tell(&self, change: impl FnOnce(&mut RoomShown)) {
         change(&mut self.shown.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
+
+/// Takes what the job has to give.
+fn take(job: &mut dyn Thresholds, action: &RoomAction) {
+    let is_bounded = job.has_ceiling() && job.set_ceiling(action.ceiling_bytes).is_ok();
+    if !is_bounded && action.page_out_bytes > 0 {
+        // A ceiling that was set while there was swap would kill now.
+        let _ = job.set_ceiling(None);
+        // What does not go now may go at the next look.
+        let _ = job.page_out(action.page_out_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests;

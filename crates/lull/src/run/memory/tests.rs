@@ -25,7 +25,8 @@ fn only_what_there_is_is_said() {
 
 #[test]
 fn a_piece_waits_for_its_turn_and_a_hold_ends_by_itself() {
-    let link = Link::new(Arc::new(Nudge::new().unwrap()), Nudge::new().unwrap());
+    let nudge = || Nudge::new().unwrap();
+    let link = Link::new(Arc::new(nudge()), [nudge(), nudge()]);
     let ticket = link.ask(7);
     let wishes = link.take_wishes(true);
     assert_eq!(wishes.len(), 1);
@@ -35,6 +36,12 @@ fn a_piece_waits_for_its_turn_and_a_hold_ends_by_itself() {
     assert!(link.take_granted().is_empty());
     assert!(link.grant(ticket));
     assert_eq!(link.take_granted(), [ticket]);
+    let memory = link.ask_launder(7);
+    assert!(link.grant(memory) && link.take_granted().is_empty());
+    assert_eq!(link.take_launder(), [memory]);
+    assert!(!link.is_over());
+    link.end();
+    assert!(link.is_over());
     link.hold(Cause::Dirty, Nanos(100));
     assert_eq!(link.hold_until(Nanos(99)), Some(Nanos(100)));
     assert_eq!(link.hold_until(Nanos(100)), None);

@@ -47,3 +47,19 @@ fn the_network_is_lent_when_it_is_used_unless_something_is_said() {
     // Other programs' traffic is there whether or not the job has any.
     assert_eq!(net("[run]\nqdisc = [\"net9\"]\n"), LendNet::AtOnce);
 }
+
+#[test]
+fn what_concerns_memory_needs_memory() {
+    let given = |text: &str| Given::default().over(parse(text).unwrap());
+    let with = |line: &str| given(&format!("[run]\nresources = [\"memory\"]\n{line}\n"));
+    let aim = with("mem-batch = \"4MiB\"").unwrap().memory.unwrap();
+    assert_eq!((aim.batch_bytes, aim.cleans), (Some(4 << 20), true));
+    let aim = with("mem-clean = \"never\"").unwrap().memory.unwrap();
+    assert_eq!((aim.batch_bytes, aim.cleans), (None, false));
+    let refused =
+        |outcome: anyhow::Result<super::RunSettings>| format!("{:#}", outcome.map(|_| ()).unwrap_err());
+    assert!(refused(with("mem-batch = \"0\"")).contains("takes nothing"));
+    for line in ["mem-batch = \"4MiB\"", "mem-clean = \"never\""] {
+        assert!(refused(given(&format!("[run]\n{line}\n"))).contains("--mem-"), "{line}");
+    }
+}

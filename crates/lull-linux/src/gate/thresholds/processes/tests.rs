@@ -1,4 +1,4 @@
-use super::ranges;
+use super::{RANGE, ranges};
 
 #[test]
 fn private_writable_mappings_are_taken_in_pieces() {
@@ -6,7 +6,8 @@ fn private_writable_mappings_are_taken_in_pieces() {
                 01000000-01a00000 rw-p 00000000 00:00 0 [heap]\n\
                 02000000-02001000 rw-s 00000000 00:05 7 /dev/zero\n\
                 7ff000000000-7ff000001000 rw-p 00000000 00:00 0 [stack]\n";
-    let pieces = ranges(maps, 0);
+    let pieces = ranges(maps, 0, RANGE);
     assert_eq!(pieces, [(0x100_0000, 4 << 20), (0x140_0000, 4 << 20), (0x180_0000, 2 << 20)]);
-    assert_eq!(ranges(maps, 0x180_0000), [(0x180_0000, 2 << 20)]);
+    assert_eq!(ranges(maps, 0x180_0000, RANGE), [(0x180_0000, 2 << 20)]);
+    assert_eq!(ranges(maps, 0x180_0000, 1 << 20), [(0x180_0000, 1 << 20), (0x190_0000, 1 << 20)]);
 }

@@ -1,0 +1,327 @@
+//! A host and a guest on the small machine, from start to end, and what each has in memory meanwhile.
+//!
+//! ```text
+//!   first   ├─ fills its set ─ready─ works ──────────────────────────┤
+//!   second                    │◀─lag─▶├─ fills its set ─ works ──────────┤        limit: from here ──▶
+//!   samples   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·
+//! ```
+//! Host and guest are working sets (`load mem-work`) that do a fixed amount of work. When a party has done it, it says so itself,
+//! in its last line; what its control needs to end is not counted. A party that has not done it when the limit is over is
+//! stopped: then all that is known is that it takes longer.
+//!
+//! What a party has in memory is `RssAnon` of the load's own process, found below the command that was started by its command
+//! line: a control's memory is not its job's. Units: seconds since the first party was started, bytes.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use lull_core::Nanos;
+use serde::Serialize;
+
+use crate::load::LoadLine;
+use crate::process::{Options, Proc, lines};
+use crate::{Error, clock, stop};
+
+/// How often the parties are looked at.
+const LOOK: Duration = Duration::from_millis(5);
+/// How long the last line of a process that has ended may be on its way.
+const LAST_LINE: Nanos = Nanos::from_millis(500);
+
+/// One party: a working set that says when it is full, and how it is run.
+#[derive(Clone, Debug)]
+pub(super) struct Party {
+    /// The load's own command line.
+    pub(super) load: Vec<OsString>,
+    /// The same with its control around it.
+    pub(super) argv: Vec<OsString>,
+}
+
+/// Who is first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Nobody.
+    Together,
+    /// The host.
+    HostFirst,
+    /// The guest.
+    GuestFirst,
+}
+
+/// When a race is over, if not by its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Both have done their work.
+    Both,
+    /// The host has.
+    Host,
+    /// Only by its limit.
+    Limit,
+}
+
+/// A race to be run.
+#[derive(Clone, Debug)]
+pub(super) struct Race {
+    pub(super) host: Option<Party>,
+    pub(super) guest: Option<Party>,
+    pub(super) order: Order,
+    /// From when the first has its set to the start of the second.
+    pub(super) lag: Nanos,
+    /// From the start of the second; the first has as long to fill its set.
+    pub(super) limit: Nanos,
+    pub(super) until: Until,
+    /// Time between two samples of what they have.
+    pub(super) every: Nanos,
+}
+
+/// One party's way.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Course {
+    /// When it was started.
+    pub started_s: f64,
+    /// When it had done its work; none if it was stopped before.
+    pub ended_s: Option<f64>,
+    /// Requests that it says it made.
+    pub requests: u64,
+}
+
+impl Course {
+    /// How long it took, if it came to its end.
+    pub fn took_s(&self) -> Option<f64> {
+        self.ended_s.map(|ended| ended - self.started_s)
+    }
+}
+
+/// What a process has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Held {
+    /// In memory.
+    pub resident_bytes: u64,
+    /// Swapped out.
+    pub swapped_bytes: u64,
+}
+
+/// Both at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Moment {
+    /// Since the first was started.
+    pub at_s: f64,
+    /// The host's.
+    pub host: Held,
+    /// The guest's.
+    pub guest: Held,
+}
+
+/// What became of a race.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Raced {
+    /// The host, if there was one.
+    pub host: Option<Course>,
+    /// The guest, if there was one.
+    pub guest: Option<Course>,
+    /// What they had.
+    pub moments: Vec<Moment>,
+    /// Pages of the whole machine that were written to swap and read from it meanwhile.
+    pub swapped_pages: [u64; 2],
+}
+
+/// A started party.
+struct Runner {
+    process: Proc,
+    output: Receiver<String>,
+    load: Vec<u8>,
+    pid: Option<i32>,
+    started: Nanos,
+    ready: Option<Nanos>,
+    ended: Option<Nanos>,
+    requests: u64,
+    exited: Option<Nanos>,
+}
+
+impl Runner {
+    fn start(party: &Party) -> Result<Self, Error> {
+        let started = clock::now();
+        let (process, stdout) = Proc::spawn(&party.argv, Options { bound: true, ..Options::default() })?;
+        Ok(Self {
+            process,
+            output: lines(stdout),
+            load: command_line(&party.load),
+            pid: None,
+            started,
+            ready: None,
+            ended: None,
+            requests: 0,
+            exited: None,
+        })
+    }
+
+    /// Hears what it says, and whether it still runs.
+    fn look(&mut self, now: Nanos) -> Result<(), Error> {
+        let exit = if self.exited.is_none() { self.process.poll()? } else { None };
+        if let Some(exit) = exit {
+            if !exit.status.success() {
+                return Err(self.process.failed(&format!("it ended with {}", exit.status)));
+            }
+            self.exited = Some(now);
+        }
+        for line in self.output.try_iter() {
+            match serde_json::from_str(&line) {
+                Ok(LoadLine::Ready) => self.ready = Some(now),
+                Ok(LoadLine::Total(report)) => {
+                    self.ended = Some(Nanos(report.ended_ns));
+                    self.requests = report.requests;
+                }
+                _ => return Err(self.process.failed(&format!("unexpected output: {line}"))),
+            }
+        }
+        if self.ended.is_none() && self.exited.is_some_and(|exited| now.since(exited) > LAST_LINE) {
+            return Err(self.process.failed("it ended without a report"));
+        }
+        Ok(())
+    }
+
+    fn held(&mut self) -> Held {
+        if self.pid.is_none() {
+            self.pid = find(self.process.pid().as_raw(), &self.load);
+        }
+        let status = |pid| std::fs::read_to_string(format!("/proc/{pid}/status")).ok();
+        self.pid.and_then(status).map(|text| held_of(&text)).unwrap_or_default()
+    }
+
+    fn course(&self, from: Nanos) -> Course {
+        let since = |instant: Nanos| instant.since(from).as_secs_f64();
+        Course { started_s: since(self.started), ended_s: self.ended.map(since), requests: self.requests }
+    }
+}
+
+/// As the kernel shows it in `/proc/PID/cmdline`.
+fn command_line(argv: &[OsString]) -> Vec<u8> {
+    let mut all = argv.iter().map(|word| word.as_bytes()).collect::<Vec<_>>().join(&0);
+    all.push(0);
+    all
+}
+
+/// The process below `top`, or `top` itself, with this command line.
+fn find(top: i32, wanted: &[u8]) -> Option<i32> {
+    let mut left = vec![top];
+    while let Some(pid) = left.pop() {
+        if std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == wanted) {
+            return Some(pid);
+        }
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        for task in tasks {
+            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            left.extend(children.split_whitespace().filter_map(|child| child.parse::<i32>().ok()));
+        }
+    }
+    None
+}
+
+/// From `/proc/PID/status`.
+fn held_of(status: &str) -> Held {
+    let bytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
+    };
+    Held { resident_bytes: bytes("RssAnon"), swapped_bytes: bytes("VmSwap") }
+}
+
+/// Pages written to swap and read from it since the machine was started, from `/proc/vmstat`.
+fn swapped(vmstat: &str) -> [u64; 2] {
+    ["pswpout ", "pswpin "]
+        .map(|name| vmstat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0))
+}
+
+fn swapped_now() -> [u64; 2] {
+    swapped(&std::fs::read_to_string("/proc/vmstat").unwrap_or_default())
+}
+
+impl Race {
+    fn is_over(&self, host: Option<&Runner>, guest: Option<&Runner>) -> bool {
+        let is_done = |party: Option<&Party>, runner: Option<&Runner>| {
+            party.is_none() || runner.is_some_and(|runner| runner.ended.is_some())
+        };
+        match self.until {
+            Until::Both => is_done(self.host.as_ref(), host) && is_done(self.guest.as_ref(), guest),
+            Until::Host => is_done(self.host.as_ref(), host),
+            Until::Limit => false,
+        }
+    }
+
+    /// Whether a party is to be started now, beside the other.
+    fn is_due(&self, is_first: bool, other: Option<&Runner>, now: Nanos) -> bool {
+        let alone = self.host.is_none() || self.guest.is_none();
+        if is_first || alone {
+            return true;
+        }
+        let ready = other.and_then(|other| other.ready);
+        ready.is_some_and(|ready| now.since(ready) >= self.lag)
+    }
+
+    /// Runs it.
+    pub(super) fn run(&self) -> Result<Raced, Error> {
+        let (mut host, mut guest): (Option<Runner>, Option<Runner>) = (None, None);
+        let begun = clock::now();
+        let before = swapped_now();
+        let (mut moments, mut next_sample) = (Vec::new(), begun);
+        loop {
+            stop::check()?;
+            let now = clock::now();
+            if let Some(party) = self.host.as_ref().filter(|_| host.is_none())
+                && self.is_due(self.order != Order::GuestFirst, guest.as_ref(), now)
+            {
+                host = Some(Runner::start(party)?);
+            }
+            if let Some(party) = self.guest.as_ref().filter(|_| guest.is_none())
+                && self.is_due(self.order != Order::HostFirst, host.as_ref(), now)
+            {
+                guest = Some(Runner::start(party)?);
+            }
+            for runner in host.iter_mut().chain(guest.iter_mut()) {
+                runner.look(now)?;
+            }
+            if now >= next_sample {
+                let held =
+                    |runner: &mut Option<Runner>| runner.as_mut().map(Runner::held).unwrap_or_default();
+                let (host, guest) = (held(&mut host), held(&mut guest));
+                moments.push(Moment { at_s: now.since(begun).as_secs_f64(), host, guest });
+                next_sample = next_sample.plus(self.every).max(now);
+            }
+            if self.is_over(host.as_ref(), guest.as_ref()) {
+                break;
+            }
+            let missing =
+                (self.host.is_some() && host.is_none()) || (self.guest.is_some() && guest.is_none());
+            let last = host.iter().chain(&guest).map(|runner| runner.started).max().unwrap_or(begun);
+            match missing {
+                true if now.since(last) >= self.limit.plus(self.lag) => {
+                    let first = host.iter_mut().chain(&mut guest).next();
+                    let told = first.map(|first| first.process.failed("it did not get ready"));
+                    return Err(told.unwrap_or(Error::Interrupted));
+                }
+                false if now.since(last) >= self.limit => break,
+                _ => {}
+            }
+            std::thread::sleep(LOOK);
+        }
+        let [[out, back], [out_before, back_before]] = [swapped_now(), before];
+        let swapped_pages = [out.saturating_sub(out_before), back.saturating_sub(back_before)];
+        let course = |runner: &Option<Runner>| runner.as_ref().map(|runner| runner.course(begun));
+        let raced = Raced { host: course(&host), guest: course(&guest), moments, swapped_pages };
+        // The guest first: a host that is stopped would leave it the machine.
+        for mut runner in [guest, host].into_iter().flatten() {
+            runner.process.stop()?;
+        }
+        Ok(raced)
+    }
+}
+
+/// The command line of a working set that says when it is full and what it did.
+pub(super) fn working_set(words: &str) -> Vec<OsString> {
+    let words = words.split_whitespace().map(OsString::from);
+    std::iter::once("mem-work".into()).chain(words).chain(["--ready".into(), "--json".into()]).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::mpsc::TryRecvError;
+
+use lull_core::{Nanos, RoomSetting};
+
+use super::{RoomLine, RoomOrders, Wakers};
+
+/// Far longer than any test lasts.
+const FOREVER: Nanos = Nanos::from_secs(60);
+
+#[test]
+fn new_thresholds_and_the_end_wake_the_thread() {
+    let (line, orders) = RoomLine::new().unwrap();
+    let RoomOrders { thresholds, nudge } = orders;
+    let mut wakers = Wakers { nudge, trigger: None };
+    let setting = RoomSetting { low_bytes: 1, high_bytes: 2 };
+    line.send(setting).unwrap();
+    wakers.sleep(FOREVER);
+    assert_eq!(thresholds.try_recv(), Ok(setting));
+    assert_eq!(thresholds.try_recv(), Err(TryRecvError::Empty));
+    wakers.sleep(Nanos::from_millis(1));
+    drop(line);
+    wakers.sleep(FOREVER);
+    assert_eq!(thresholds.try_recv(), Err(TryRecvError::Disconnected));
+}

@@ -96,7 +96,7 @@ pub(crate) struct RunArgs {
     /// Background requests in service at once while the foreground is active.
     ///
     /// `auto` finds it (it opens when the foreground is gone). More gives the background more on parallel devices and
-    /// costs the foreground more on slow ones.
+    /// costs the foreground more on slow ones. On the network it counts packets in an interface's queue.
     #[arg(long, value_name = "auto|N")]
     pub(crate) depth: Option<DepthChoice>,
 

@@ -24,7 +24,7 @@ fn root_every_figure_of_the_linger_paper_is_drawn() {
     let mut command = lull();
     // Half the sizes; what gets no processor time beside other work is given up after some seconds.
     let words =
-        "bench memory --figures --rounds 1 --scale 2 --work 0.5 --patience 8 --span 2 --factors 1,50 --clean";
+        "bench memory --figures --rounds 1 --scale 2 --work 0.5 --patience 4 --span 2 --factors 1,50 --clean";
     command.args(words.split(' ')).args(["--lull-args", "--resources memory"]);
     let done = output(command.arg("--dir").arg(place.path()).arg("--out").arg(&out));
     let log = String::from_utf8_lossy(&done.stderr);

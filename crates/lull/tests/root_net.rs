@@ -151,24 +151,51 @@ fn sender(bed: &Bed) -> u16 {
     port
 }
 
+/// The largest window of a connection that is held: two packets, rounded up as windows are.
+const HELD: u64 = 4_096;
+
+/// A job that receives without end from `port` of the other host, held by now.
+fn held_receiver(bed: &Bed, port: u16, options: &[&str], marker: &str) -> Child {
+    // Calls too small to be trapped: where all of lull is killed nobody is left to answer them.
+    let script = format!("exec 3<> /dev/tcp/{}/{port}; exec dd bs=4k <&3 > /dev/null", bed.right.v4());
+    let child = spawn_marked(&mut on_left(bed, options, &script), marker);
+    wait_until("the window to be small", || {
+        disturb(bed);
+        (1..=HELD).contains(&announced(bed, port))
+    });
+    child
+}
+
 #[test]
 fn root_what_the_job_receives_is_slowed_and_flows_again_after_a_kill() {
-    // Two packets, rounded up as windows are.
-    const HELD: u64 = 4_096;
     let Some(bed) = bed() else { return };
-    let port = sender(&bed);
-    let script = format!("exec 3<> /dev/tcp/{}/{port}; exec cat <&3 > /dev/null", bed.right.v4());
-    let marker = new_marker();
-    let child = spawn_marked(&mut on_left(&bed, &ENDLESS, &script), &marker);
+    let (port, marker) = (sender(&bed), new_marker());
+    let child = held_receiver(&bed, port, &ENDLESS, &marker);
     let front = child.id();
-    wait_until("the window to be small", || {
-        disturb(&bed);
-        (1..=HELD).contains(&announced(&bed, port))
-    });
     assert!(send(helper(front, "lull-supervisor").unwrap(), libc::SIGKILL));
     wait_until("the window to be wide again", || announced(&bed, port) > HELD);
     assert!(send(front, libc::SIGTERM));
     finish(child);
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_the_next_lull_opens_windows_when_all_of_the_last_was_killed() {
+    let Some(bed) = bed() else { return };
+    let (port, marker) = (sender(&bed), new_marker());
+    let mut child = held_receiver(&bed, port, &ENDLESS, &marker);
+    let front = child.id();
+    let job = common::job_of(front);
+    let helpers = ["lull-guardian", "lull-supervisor"].map(|name| helper(front, name).unwrap());
+    for pid in helpers.into_iter().chain([front]) {
+        assert!(send(pid, libc::SIGKILL));
+    }
+    child.wait().unwrap();
+    assert_eq!(clean_text(&common::output(&mut common::lull_run(&[], &["echo", "done"]))), "done\n");
+    wait_until("the window to be wide again", || announced(&bed, port) > HELD);
+    assert!(send(job, libc::SIGKILL));
+    wait_until("the job to go", || common::state_of(job).is_none());
+    assert_eq!(clean_text(&common::output(&mut common::lull_run(&[], &["echo", "done"]))), "done\n");
     assert_nothing_left(front, &marker);
 }
 
@@ -189,19 +216,10 @@ fn upload(bed: &Bed) {
 
 #[test]
 fn root_an_upload_of_the_foreground_does_not_hold_what_the_job_receives() {
-    // Two packets, rounded up as windows are.
-    const HELD: u64 = 4_096;
     let Some(bed) = bed() else { return };
-    let port = sender(&bed);
+    let (port, marker) = (sender(&bed), new_marker());
     upload(&bed);
-    let script = format!("exec 3<> /dev/tcp/{}/{port}; exec cat <&3 > /dev/null", bed.right.v4());
-    let marker = new_marker();
-    let options = ["--resources", "net", "--interval", "1s"];
-    let child = spawn_marked(&mut on_left(&bed, &options, &script), &marker);
-    wait_until("the window to be small beside datagrams", || {
-        disturb(&bed);
-        (1..=HELD).contains(&announced(&bed, port))
-    });
+    let child = held_receiver(&bed, port, &["--resources", "net", "--interval", "1s"], &marker);
     wait_until("the window to be wide beside the upload alone", || announced(&bed, port) > HELD);
     assert!(send(child.id(), libc::SIGTERM));
     let front = child.id();

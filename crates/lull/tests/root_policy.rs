@@ -84,7 +84,8 @@ fn regulation(newcomer: Option<&std::path::Path>, dir: &std::path::Path) -> Stri
     command.args(["run", "--policy", "smart:200ms", "--protect", &pid, "--json", "--summary"]);
     command.arg(&file).args(["--", "sh", "-c", &job]).env(MARKER, &marker).env("TERM", "xterm");
     let mut terminal = Terminal::start(command);
-    terminal.wait_for("the foreground is calm", 1);
+    // Calm, or busy.
+    terminal.wait_for("the foreground is ", 1);
     std::fs::write(&begin, "").unwrap();
     match newcomer {
         Some(_) => terminal.wait_for("to learn the foreground anew", 1),

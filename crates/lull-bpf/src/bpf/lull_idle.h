@@ -48,6 +48,8 @@
 #define LULL_QUEUE_US 500
 #define LULL_QUEUE_SHIFT 3
 #define LULL_QUEUE_MOST_US 5000
+/* What round trips differ by counts up to this part of the least. */
+#define LULL_SPREAD_SHIFT 2
 /* The least round trip is looked for with a small window if it was not found for so long, during
  * so many round trips. */
 #define LULL_PROBE_NS 10000000000ULL
@@ -195,18 +197,25 @@ static __always_inline __u32 queue_us(__u32 least_us)
 	return target_us < LULL_QUEUE_MOST_US ? target_us : LULL_QUEUE_MOST_US;
 }
 
-/* The longest smoothed round trip of an open flow. */
+/*
+ * The longest smoothed round trip of an open flow. On a short way round trips
+ * differ by what holds do to them, so that counts up to a part of the least.
+ */
 static __always_inline __u32 longest_us(struct flow *flow, struct tcp_sock *tp)
 {
-	return flow->least_us + queue_us(flow->least_us) + (tp->mdev_us >> 2);
+	__u32 spread_us = tp->mdev_us >> 2, most_us = flow->least_us >> LULL_SPREAD_SHIFT;
+
+	return flow->least_us + queue_us(flow->least_us) +
+	       (spread_us < most_us ? spread_us : most_us);
 }
 
-/* The packets that the best rate carries in that. */
+/* The packets that the best rate carries in that, and a quarter more: a better rate must show. */
 static __always_inline __u32 bound_of(struct flow *flow, struct tcp_sock *tp)
 {
 	__u64 bytes = flow->best_rate * longest_us(flow, tp) / LULL_SECOND_US;
 	__u64 packets = bytes / (tp->mss_cache ? tp->mss_cache : 1);
 
+	packets += packets / 4;
 	return packets > LULL_LEAST_BOUND ? (__u32)packets : LULL_LEAST_BOUND;
 }
 
@@ -319,7 +328,7 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 	}
 	rate += rate / 5;
 	most = flow->best_rate + flow->best_rate / 4;
-	sk->sk_pacing_rate = rate < most ? rate : most;
+	sk->sk_pacing_rate = rate < most || !most ? rate : most;
 }
 
 SEC(".struct_ops.link")

@@ -51,6 +51,8 @@
 #define LULL_MOST_WINDOW (1U << 28)
 /* The window that an open connection has at least. */
 #define LULL_LEAST_WINDOW 5840
+/* How long a connection is held at most to see the least mean. */
+#define LULL_PROBE_MOST_NS 2000000000ULL
 /* Rounds of which the mean is taken. */
 #define LULL_ROUNDS 4
 
@@ -90,12 +92,17 @@ static __always_inline int is_asked_for(struct lull_interface *interface, __u64 
 }
 
 /* A round of a window that stayed as it was has taken so long. */
-static __always_inline void judge(struct receiver *receiver, __u32 span_us, __u64 now)
+static __always_inline void judge(struct receiver *receiver, __u32 span_us, __u32 granted,
+				  __u64 now)
 {
 	__u32 open = receiver->open, off_us, most_us, over_us;
 
-	if (!receiver->mean_us)
+	/* What a hold shows has nothing of what was before. */
+	if (!receiver->mean_us ||
+	    (receiver->announced == LULL_HELD_WINDOW && !receiver->held_rounds)) {
 		receiver->mean_us = span_us;
+		receiver->spread_us = 0;
+	}
 	off_us =
 	    span_us > receiver->mean_us ? span_us - receiver->mean_us : receiver->mean_us - span_us;
 	receiver->mean_us += span_us / LULL_ROUNDS - receiver->mean_us / LULL_ROUNDS;
@@ -114,7 +121,7 @@ static __always_inline void judge(struct receiver *receiver, __u32 span_us, __u6
 	over_us = receiver->mean_us - receiver->least_us;
 	if (over_us > most_us) {
 		if (!receiver->has_shrunk)
-			receiver->probed_ns = 0;
+			receiver->probed_ns = now - LULL_PROBE_NS;
 		receiver->has_shrunk = 1;
 		open -= open >> 3;
 	} else if (!receiver->has_shrunk) {
@@ -122,6 +129,9 @@ static __always_inline void judge(struct receiver *receiver, __u32 span_us, __u6
 	} else if (over_us < most_us - most_us / 4) {
 		open += open >> 3;
 	}
+	/* Where the buffer is what bounds the window, a wider one says nothing. */
+	if (open > receiver->open && receiver->open > 2 * granted)
+		return;
 	if (open > LULL_MOST_WINDOW)
 		open = LULL_MOST_WINDOW;
 	receiver->open = open > LULL_LEAST_WINDOW ? open : LULL_LEAST_WINDOW;
@@ -133,7 +143,7 @@ static __always_inline void round(struct receiver *receiver, struct tcp_sock *tp
 	if (receiver->began_ns && (__s32)(tp->rcv_nxt - receiver->edge) <= 0)
 		return;
 	if (receiver->began_ns && !receiver->changed && now - receiver->began_ns < LULL_SECOND_NS)
-		judge(receiver, (now - receiver->began_ns) / 1000, now);
+		judge(receiver, (now - receiver->began_ns) / 1000, tp->rcv_wnd, now);
 	receiver->began_ns = now;
 	receiver->edge = tp->rcv_wup + tp->rcv_wnd;
 	receiver->changed = 0;
@@ -164,6 +174,9 @@ static __always_inline void packet_goes(struct bpf_sock_ops *ctx)
 		receiver->probed_ns = now;
 	}
 	round(receiver, tp, now);
+	/* On a way of seconds a few rounds take too long. */
+	if (now - receiver->probed_ns >= LULL_PROBE_NS + LULL_PROBE_MOST_NS)
+		receiver->probed_ns = now;
 	if (!interface)
 		window = LULL_MOST_WINDOW;
 	else if (is_asked_for(interface, now) || now - receiver->probed_ns >= LULL_PROBE_NS)

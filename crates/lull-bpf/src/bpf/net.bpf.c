@@ -37,8 +37,10 @@
 #include "lull_room.h"
 
 #define MAX_QUEUED 32768
-/* A connection asks for answers if it has received this part of what it has sent. */
+/* A connection asks for answers if it has received this part of what it has sent, or has sent
+ * little so far. */
 #define LULL_ASKS_SHIFT 4
+#define LULL_ASKS_FIRST_BYTES 16384
 
 struct packet {
 	__u64 arrived_ns;
@@ -139,7 +141,7 @@ static __always_inline void arrive_foreground(struct lull_interface *interface, 
 		struct tcp_sock *tp = (struct tcp_sock *)sk;
 
 		raise(&interface->rtt_ns, (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000);
-		if (BPF_CORE_READ(tp, bytes_received) << LULL_ASKS_SHIFT <
+		if ((BPF_CORE_READ(tp, bytes_received) << LULL_ASKS_SHIFT) + LULL_ASKS_FIRST_BYTES <
 		    BPF_CORE_READ(tp, bytes_acked))
 			return;
 	}

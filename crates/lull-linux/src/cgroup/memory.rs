@@ -35,7 +35,7 @@ pub struct MemoryStat {
     /// Swapped out.
     pub swapped: u64,
     /// In memory and in swap, and the same in both.
-    pub swap_cached: u64,
+    pub swap_cached: Option<u64>,
     /// Page cache that waits to be written; `None` where the kernel does not tell.
     pub dirty: Option<u64>,
     /// Pages, cumulative: taken out and wanted again soon after.
@@ -57,7 +57,7 @@ impl MemoryStat {
                 file: any(&["total_cache"]),
                 inactive_file: any(&["total_inactive_file"]),
                 swapped: any(&["total_swap"]),
-                swap_cached: any(&["total_swapcached"]),
+                swap_cached: value("total_swapcached"),
                 dirty: value("total_dirty"),
                 refaults: any(&["total_workingset_refault_anon", "total_workingset_refault_file"]),
                 major_faults: any(&["total_pgmajfault"]),
@@ -68,7 +68,7 @@ impl MemoryStat {
             file: any(&["file"]),
             inactive_file: any(&["inactive_file"]),
             swapped: any(&["swapped", "swap"]),
-            swap_cached: any(&["swapcached"]),
+            swap_cached: value("swapcached"),
             dirty: value("file_dirty"),
             refaults: any(&["workingset_refault_anon", "workingset_refault_file"]),
             major_faults: any(&["pgmajfault"]),

@@ -1,7 +1,7 @@
 //! Leftovers of a lull that was killed.
 //!
 //! A group whose owner is gone may hold a job that still runs (fail open: it goes on, but must never stay frozen) or
-//! nothing. So every such group is thawed, given all CPUs and its memory back, and removed if it is empty. Groups of living owners and of other PID
+//! nothing. So every such group is thawed, given all CPUs and its memory back, its connections their windows, and removed if it is empty. Groups of living owners and of other PID
 //! namespaces are not touched. The search covers each hierarchy down to a bounded depth and number of directories, so
 //! that start-up stays short on hosts with thousands of groups.
 
@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::memory::MemoryGroup;
-use super::{Confinement, GroupName, open_group};
+use super::{Confinement, GroupName, open_group, procs_in};
+use crate::gate::receive::open_windows;
 use crate::probe::CgroupFacts;
 use crate::root::Root;
 
@@ -77,6 +78,9 @@ fn release(path: PathBuf, swept: &mut Swept) {
     }
     match fs::remove_dir(&path) {
         Ok(()) => swept.removed.push(path),
-        Err(_) => swept.kept.push(path),
+        Err(_) => {
+            open_windows(procs_in(&path).unwrap_or_default());
+            swept.kept.push(path);
+        }
     }
 }

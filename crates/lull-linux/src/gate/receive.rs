@@ -1,8 +1,8 @@
 //! Giving the job's connections their whole receive window back.
 //!
-//! While the foreground is at work, lull's kernel programs let connections of the job announce a window of two packets. They open it
-//! again themselves; where they are gone with a killed supervisor, whoever is left does it here. The descriptors are duplicated out of
-//! the job (pidfd_getfd), so that the option is set on the job's own socket.
+//! lull's kernel programs choose the window that connections of the job announce: two packets while the foreground asks for something,
+//! else what makes no queue. Where they are gone with a killed supervisor, whoever is left gives all of it back here: the guardian, or
+//! the next lull. The descriptors are duplicated out of the job (pidfd_getfd), so that the option is set on the job's own socket.
 //!
 //! Source: tcp(7), TCP_WINDOW_CLAMP.
 

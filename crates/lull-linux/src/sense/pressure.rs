@@ -93,15 +93,19 @@ impl OthersPressure {
 
     /// So far; zero where nothing is told.
     pub fn stalled(&self) -> Nanos {
+        self.of_others().since(self.own)
+    }
+
+    fn of_others(&self) -> Nanos {
         let job = self.job.as_deref().map(|path| self.of(path)).unwrap_or_default();
-        Nanos(self.of(&self.all).0.saturating_sub(job.0).saturating_sub(self.own.0))
+        self.of(&self.all).since(job)
     }
 
     /// Does something that may make tasks wait, and counts that as nobody's stall.
     pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let before = self.of(&self.all);
+        let before = self.of_others();
         let done = work();
-        self.own = self.own.plus(self.of(&self.all).since(before));
+        self.own = self.own.plus(self.of_others().since(before));
         done
     }
 

@@ -112,28 +112,27 @@ struct PagedOut {
     next: u64,
 }
 
-/// Private writable ranges of `maps`, in pieces of at most `most`, from address `from` on.
-fn ranges(maps: &str, from: u64, most: u64) -> Vec<(u64, u64)> {
-    let mut all = Vec::new();
-    for line in maps.lines() {
-        let mut words = line.split_whitespace();
-        let (Some(span), Some(rights)) = (words.next(), words.next()) else { continue };
-        let is_special = line.ends_with(']') && !line.ends_with("[heap]") && !line.contains("[anon:");
-        if !rights.starts_with("rw") || !rights.ends_with('p') || is_special {
-            continue;
-        }
-        let Some((start, end)) = span.split_once('-') else { continue };
-        let (Ok(start), Ok(end)) = (u64::from_str_radix(start, 16), u64::from_str_radix(end, 16)) else {
-            continue;
-        };
-        let mut at = start.max(from);
-        while at < end {
-            let length = most.min(end - at);
-            all.push((at, length));
-            at += length;
-        }
+/// Private writable ranges of `maps`, in pieces of at most `most`, from address `from` on. One after the other: a program may
+/// have mapped terabytes that it does not use.
+fn ranges(maps: &str, from: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
+    maps.lines().filter_map(private).flat_map(move |(start, end)| {
+        let first = start.max(from);
+        let next = move |at: &u64| Some(at.saturating_add(most)).filter(|next| *next < end);
+        std::iter::successors(Some(first).filter(|first| *first < end), next)
+            .map(move |at| (at, most.min(end - at)))
+    })
+}
+
+/// Start and end of a range that a line of `maps` tells, if it is private, writable and nothing special.
+fn private(line: &str) -> Option<(u64, u64)> {
+    let mut words = line.split_whitespace();
+    let (span, rights) = (words.next()?, words.next()?);
+    let is_special = line.ends_with(']') && !line.ends_with("[heap]") && !line.contains("[anon:");
+    if !rights.starts_with("rw") || !rights.ends_with('p') || is_special {
+        return None;
     }
-    all
+    let (start, end) = span.split_once('-')?;
+    Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
 }
 
 fn page_out_of(pid: i32, from: u64, wanted: u64) -> io::Result<PagedOut> {

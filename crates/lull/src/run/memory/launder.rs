@@ -88,7 +88,7 @@ impl Launderer {
             total_bytes: scope.total_bytes,
             free_bytes: scope.free_bytes,
             job_bytes: usage.saturating_sub(stat.file),
-            clean_bytes: stat.swap_cached,
+            clean_bytes: stat.swap_cached?,
             swap_bytes,
             free_swap_bytes,
             is_short: self.link.is_short(now),
@@ -96,7 +96,7 @@ impl Launderer {
         Some((device, self.launder.step(now, &view)?))
     }
 
-    /// Writes a piece. What the kernel refuses is not tried again in this pass.
+    /// Writes a piece. One that the kernel refuses counts for the pass, which so comes to its end.
     fn write(&mut self, bytes: u64) {
         let written = self.processes.page_out(bytes).is_ok();
         self.launder.wrote(bytes);

@@ -18,7 +18,7 @@
  * hundredth of the best rate.
  *
  * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
- * packets make a queue of more than about half a millisecond anywhere on the way
+ * packets make a queue of more than about a millisecond anywhere on the way
  * (LEDBAT's idea, RFC 6817, with a shorter target; what round trips differ by in any
  * case is no queue), so that it also yields to
  * foreground that is sent by other machines, or more background bytes wait in the
@@ -45,7 +45,7 @@
 #define LULL_HELD_WAIT_SHIFT 2
 #define LULL_HELD_WAIT_NS 100000ULL
 /* A queue of this many microseconds is too long, plus a share of the round trip. */
-#define LULL_QUEUE_US 500
+#define LULL_QUEUE_US 1000
 #define LULL_QUEUE_SHIFT 3
 #define LULL_QUEUE_MOST_US 5000
 /* What round trips differ by counts up to this part of the least. */

@@ -18,7 +18,7 @@
  * alone.
  *
  * Open, the window is what carries the most without a queue on the way of more
- * than about half a millisecond, since the queue is where packets for the
+ * than about a millisecond, since the queue is where packets for the
  * foreground wait, too. A round, from one acknowledgement to another, lasts until
  * more has come than had been announced before it began: the other side can send
  * that only after the first, so it takes a round trip, the queue included.

@@ -6,17 +6,13 @@ mod common;
 
 use std::path::Path;
 
-use common::{lull, needs_root, output};
-use lull_bench::netbed;
+use common::net::has_bed;
+use common::{lull, output};
 use serde_json::Value;
 
 #[test]
 fn root_lull_is_measured_beside_marks_and_priorities() {
-    if !needs_root() {
-        return;
-    }
-    if let Some(why) = netbed::obstacle() {
-        eprintln!("SKIPPED: {why}");
+    if !has_bed() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -65,11 +61,7 @@ fn records(dir: &Path) -> Vec<Value> {
 
 #[test]
 fn root_a_sweep_gives_the_papers_figure_from_its_records() {
-    if !needs_root() {
-        return;
-    }
-    if let Some(why) = netbed::obstacle() {
-        eprintln!("SKIPPED: {why}");
+    if !has_bed() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -124,11 +116,7 @@ fn root_a_sweep_gives_the_papers_figure_from_its_records() {
 
 #[test]
 fn root_round_trips_are_probed_beside_a_connection() {
-    if !needs_root() {
-        return;
-    }
-    if let Some(why) = netbed::obstacle() {
-        eprintln!("SKIPPED: {why}");
+    if !has_bed() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -169,11 +157,7 @@ fn root_round_trips_are_probed_beside_a_connection() {
 
 #[test]
 fn root_servers_are_asked_over_the_link_beside_rsync() {
-    if !needs_root() {
-        return;
-    }
-    if let Some(why) = netbed::obstacle() {
-        eprintln!("SKIPPED: {why}");
+    if !has_bed() {
         return;
     }
     let programs = ["redis-server", "nginx", "rsync"];

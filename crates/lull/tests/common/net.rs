@@ -12,16 +12,21 @@ use super::{AWAKE, lull_run, spawn_marked, wait_until};
 /// Megabits per second of its link.
 pub(crate) const RATE_MBIT: u32 = 100;
 
-/// A new network; none, said aloud, where none can be made.
-pub(crate) fn bed() -> Option<Bed> {
+/// Whether a test network can be had here; if not, that is said.
+pub(crate) fn has_bed() -> bool {
     if !super::needs_root() {
-        return None;
+        return false;
     }
-    if let Some(why) = netbed::obstacle() {
+    let why = netbed::obstacle();
+    if let Some(why) = &why {
         eprintln!("SKIPPED: {why}");
-        return None;
     }
-    Some(Bed::build(&LinkPlan::of_rate(RATE_MBIT)).unwrap())
+    why.is_none()
+}
+
+/// A new network; none where none can be had.
+pub(crate) fn bed() -> Option<Bed> {
+    has_bed().then(|| Bed::build(&LinkPlan::of_rate(RATE_MBIT)).unwrap())
 }
 
 /// A command as `lull_run` makes it, on the left host.

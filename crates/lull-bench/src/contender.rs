@@ -238,6 +238,11 @@ impl Contender {
         matches!(self, Self::Policy(_) | Self::Lull(_))
     }
 
+    /// Whether it adapts to what it measures, so that what it does at first says little.
+    pub const fn learns(&self) -> bool {
+        self.is_run() || matches!(self, Self::Headroom)
+    }
+
     /// Whether the job marks its packets itself.
     pub fn marks(&self) -> bool {
         matches!(self, Self::Marked | Self::Priority)

@@ -19,6 +19,8 @@ fn root_lull_is_measured_beside_priorities() {
         "0.5",
         "--warmup",
         "0",
+        "--settle",
+        "0",
         "--beat",
         "50ms",
         "--service",

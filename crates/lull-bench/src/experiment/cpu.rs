@@ -7,8 +7,8 @@
 //! ```
 //! Requests are a fixed number of reads, found once, so that every contender's foreground has the same work; their
 //! arrivals are fixed by the round's seed, so that every contender of a round meets the same bursts. In the counted time the
-//! background runs and pauses in turns ([beats](crate::beats)), so that each run is compared with itself. The warm-up is the
-//! same for all and longer than the slowest controller's period. For lull, the summary that it writes is kept, so that the
+//! background runs and pauses in turns ([beats](crate::beats)), so that each run is compared with itself. Contenders that
+//! learn get time to settle before the counting begins, the others a short warm-up. For lull, the summary that it writes is kept, so that the
 //! slowdown that it reports can be held against the one measured here.
 
 use std::path::Path;
@@ -39,6 +39,8 @@ use case::Case;
 
 /// A run with fewer beats may have no quiet one, or no loaded one.
 const FEWEST_BEATS: u64 = 4;
+/// What a run takes beside its warm-up and its counted time.
+const AROUND_S: f64 = 0.8;
 /// CPUs that the headroom controller always leaves to the background.
 const FLOOR_CPUS: f64 = 0.05;
 
@@ -99,10 +101,12 @@ impl Bench<'_> {
             }
         }
         let (slack, note) = self.promise(case);
-        let window = Window { warmup: seconds(self.args.warmup), length: seconds(self.args.common.seconds) };
-        let run_s = (self.args.warmup + self.args.common.seconds + 0.8)
-            * contenders.len() as f64
-            * f64::from(self.args.common.rounds);
+        let length = seconds(self.args.common.seconds);
+        let round_s: f64 = contenders
+            .iter()
+            .map(|contender| self.args.warmup_s(contender) + self.args.common.seconds + AROUND_S)
+            .sum();
+        let run_s = round_s * f64::from(self.args.common.rounds);
         eprintln!(
             "{}: {} contenders, {} rounds of {} reads per request, about {run_s:.0} s",
             case.name,
@@ -113,6 +117,7 @@ impl Bench<'_> {
         let plan = Plan { contenders, seed: self.args.common.seed, rounds: self.args.common.rounds };
         let (args, program) = (self.args, self.program);
         self.ledger.rounds(&case.name, &plan, &mut |contender, round| {
+            let window = Window { warmup: seconds(args.warmup_s(contender)), length };
             let contender = with_args(contender, args, &slack);
             let mut run = one(args, program, case, &contender, round, window)?;
             if contender.is_lull() {

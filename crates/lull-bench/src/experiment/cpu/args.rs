@@ -45,9 +45,13 @@ pub struct CpuArgs {
     /// What lull may cost the foreground, for all cases that do not say it themselves [default: lull's own].
     #[arg(long, value_name = "PERCENT")]
     pub max_slowdown: Option<String>,
-    /// Seconds before each run's counting begins, in which automatic control may settle.
-    #[arg(long, value_name = "SECONDS", default_value_t = 6.0)]
+    /// Seconds before the counting begins, in runs of contenders that are fixed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
     pub warmup: f64,
+    /// The same for contenders that learn while they run (headroom, smart, lull): shorter shows what they do at first, longer
+    /// what they come to.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    pub settle: f64,
     /// The background runs and pauses in turns of this length, in random order, so that each run is compared with itself;
     /// 0 to let it run all the time and compare with the run of `alone`.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
@@ -79,7 +83,7 @@ pub struct CpuArgs {
     /// Share of all CPUs that the headroom controller leaves free, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 20, value_parser = clap::value_parser!(u64).range(0..=100))]
     pub headroom: u64,
-    /// Time between two adaptations of the headroom controller; the warm-up should be longer.
+    /// Time between two adaptations of the headroom controller; --settle should be longer.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub headroom_period: Nanos,
     /// What every experiment can be asked.
@@ -91,5 +95,10 @@ impl CpuArgs {
     /// All contenders to run, the references first, each once.
     pub fn contenders(&self) -> Vec<Contender> {
         self.common.contenders(self.contenders.iter().cloned(), [])
+    }
+
+    /// Seconds before a contender's runs are counted.
+    pub(super) fn warmup_s(&self, contender: &Contender) -> f64 {
+        if contender.learns() { self.settle } else { self.warmup }
     }
 }

@@ -28,6 +28,16 @@ fn references_are_always_there_and_only_contenders_of_the_cpu() {
 }
 
 #[test]
+fn contenders_that_learn_get_time_to_settle() {
+    let given = args(&["--warmup", "2", "--settle", "20"]);
+    let learners = ["headroom", "lull"].map(|name| Contender::of_cpu(name).unwrap());
+    for contender in given.contenders() {
+        let expected = if learners.contains(&contender) { 20.0 } else { 2.0 };
+        assert!((given.warmup_s(&contender) - expected).abs() < 1e-9, "{}", contender.name());
+    }
+}
+
+#[test]
 fn lull_gets_its_flags_and_a_file_for_its_summary() {
     let program = Program::new("lull".into());
     let line = |contender: &Contender, args: &CpuArgs, slack: &[String]| {

@@ -37,6 +37,7 @@ use crate::{Error, stop};
 
 pub mod apps;
 pub mod args;
+pub mod awake;
 pub mod cpu;
 pub mod disk;
 pub mod host;
@@ -63,7 +64,7 @@ pub fn run_disk(args: &DiskArgs, program: &Program) -> Result<(), Error> {
     let program = &args.common.program(program);
     let directory = args.dir.join(DATA);
     std::fs::create_dir_all(&directory).at("create", &directory)?;
-    let host = host::look(&directory, program, args.common.seed);
+    let (host, _awake) = args.common.prepare(&directory, program);
     let disk = host.disk.clone();
     let mut bench = Bench {
         args,

@@ -56,12 +56,22 @@ pub struct Host {
     pub rotational: Option<bool>,
     /// Whether the measurement ran as root.
     pub root: bool,
+    /// Whether idle CPUs were kept awake.
+    #[serde(default)]
+    pub awake: bool,
     /// What the measured program says of its version.
     pub version: String,
     /// The commit of the source tree the measurement was started in.
     pub commit: Option<String>,
     /// The seed of order and random numbers.
     pub seed: u64,
+}
+
+impl Host {
+    /// What idle CPUs did, in words.
+    pub const fn idle_cpus(&self) -> &'static str {
+        if self.awake { "idle CPUs kept awake" } else { "idle CPUs asleep" }
+    }
 }
 
 /// A case or contender that was left out, and why.

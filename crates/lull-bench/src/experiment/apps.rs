@@ -30,7 +30,7 @@ use super::cpu::group_of;
 use super::ledger::{Ledger, Plan};
 use super::told::{self, Told};
 use super::trial::{self, Foreground, Window};
-use super::{DATA, SETTLE, host};
+use super::{DATA, SETTLE};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
@@ -71,7 +71,7 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     let directory = args.dir.join(DATA).join("apps");
     std::fs::create_dir_all(&directory).at("create", &directory)?;
     keep_terms(&args.common.out, &args.terms())?;
-    let host = host::look(&directory, program, args.common.seed);
+    let (host, _awake) = args.common.prepare(&directory, program);
     let disk = host.disk.clone();
     let ledger = Ledger::resume(&args.common.out, host)?;
     let mut bench =

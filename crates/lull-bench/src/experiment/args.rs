@@ -2,13 +2,16 @@
 //!
 //! Experiments differ in their defaults, not in what an option means: they change a default with `mut_arg`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::contender::Contender;
 use crate::process::Program;
+use crate::record::Host;
 use crate::report::{self, ReportArgs};
 
+use super::awake::Awake;
+use super::host;
 use super::ledger::Ledger;
 
 /// Arguments of every experiment.
@@ -44,6 +47,10 @@ pub struct Common {
     /// Seed of the order of runs and of all random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Let idle CPUs sleep as deeply as they do otherwise. By default they are kept awake where the benchmark may do so, since a
+    /// foreground is faster on a machine that others keep awake, which would pass for harmless background.
+    #[arg(long)]
+    pub doze: bool,
 }
 
 impl Common {
@@ -62,6 +69,14 @@ impl Common {
             }
         }
         all
+    }
+
+    /// Facts of the machine, and what keeps its CPUs awake: to be held as long as something is measured. `directory` is that
+    /// of the work.
+    pub fn prepare(&self, directory: &Path, program: &Program) -> (Host, Awake) {
+        let awake = if self.doze { Awake::doze() } else { Awake::keep() };
+        let host = Host { awake: awake.is_kept(), ..host::look(directory, program, self.seed) };
+        (host, awake)
     }
 
     /// The program whose `run` is measured.

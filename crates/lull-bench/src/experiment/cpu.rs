@@ -16,10 +16,10 @@ use std::path::Path;
 use lull_core::Nanos;
 use lull_linux::sense::machine::MachineTimes;
 
+use super::SETTLE;
 use super::ledger::{Ledger, Plan};
 use super::told::Told;
 use super::trial::{self, Foreground, Job, Meter, Outcome, ProgressFile, Window};
-use super::{SETTLE, host};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
 use crate::contender::headroom::{Controller, Policy};
@@ -58,8 +58,9 @@ pub fn run_cpu(args: &CpuArgs, program: &Program) -> Result<(), Error> {
     }
     group::sweep();
     let program = &args.common.program(program);
+    let (host, _awake) = args.common.prepare(Path::new("."), program);
     let reads = calibrate(args, program)?;
-    let ledger = Ledger::open(&args.common.out, host::look(Path::new("."), program, args.common.seed))?;
+    let ledger = Ledger::open(&args.common.out, host)?;
     let mut bench = Bench { args, program, ledger, reads };
     let measured = args.cases.iter().try_for_each(|group| bench.case(&Case::of(*group, args, reads)));
     args.common.conclude(measured, &bench.ledger)

@@ -28,6 +28,7 @@ pub fn look(directory: &Path, program: &Program, seed: u64) -> Host {
         rotational: queue("rotational").map(|text| text == "1"),
         disk,
         root: nix::unistd::geteuid().is_root(),
+        awake: false,
         version: program
             .run
             .first()

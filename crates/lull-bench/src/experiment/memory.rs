@@ -22,7 +22,7 @@ use lull_linux::root::Root;
 use super::ledger::{Ledger, Plan};
 use super::told::Told;
 use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
-use super::{DATA, SETTLE, host};
+use super::{DATA, SETTLE};
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
 use crate::contender::setting::{DirtyGuard, PROC_VM, SwapFile};
 use crate::contender::{Contender, group};
@@ -62,7 +62,7 @@ pub fn run_memory(args: &MemoryArgs, program: &Program) -> Result<(), Error> {
         }
         return measured;
     }
-    let host = host::look(&directory, program, args.common.seed);
+    let (host, _awake) = args.common.prepare(&directory, program);
     let disk = host.disk.clone();
     let mut bench =
         Bench { args, program, disk, directory: &directory, ledger: Ledger::open(&args.common.out, host)? };

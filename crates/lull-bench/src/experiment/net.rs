@@ -11,10 +11,10 @@ use std::path::Path;
 
 use lull_core::Nanos;
 
+use super::SETTLE;
 use super::ledger::{Ledger, Plan};
 use super::told::Told;
 use super::trial::{self, Foreground, Job, Window};
-use super::{SETTLE, host};
 use crate::contender::Contender;
 use crate::netbed::{self, Bed};
 use crate::process::{Program, shown};
@@ -45,7 +45,8 @@ pub fn run_net(args: &NetArgs, program: &Program) -> Result<(), Error> {
         return Err(Error::Unmet { what: "a test network".to_owned(), detail });
     }
     let program = &args.common.program(program);
-    let mut ledger = Ledger::open(&args.common.out, host::look(Path::new("."), program, args.common.seed))?;
+    let (host, _awake) = args.common.prepare(Path::new("."), program);
+    let mut ledger = Ledger::open(&args.common.out, host)?;
     let measured = cases(args).try_for_each(|case| measure(&case, args, program, &mut ledger));
     args.common.conclude(measured, &ledger)
 }

@@ -117,7 +117,7 @@ fn page(study: &Study, verdicts: &Verdicts, records: &[Record]) -> Result<String
 
 fn machine(host: &Host) -> String {
     format!(
-        "<p>{}: Linux {}, {} × {}, {:.1} GiB, disk {} with scheduler {}, {}{}, {}, seed {}.</p>",
+        "<p>{}: Linux {}, {} × {}, {:.1} GiB, disk {} with scheduler {}, {}{}, {}, {}, seed {}.</p>",
         escaped(&host.date),
         escaped(&host.kernel),
         host.cpus,
@@ -128,6 +128,7 @@ fn machine(host: &Host) -> String {
         escaped(&host.version),
         escaped(&host.commit.as_deref().map(|commit| format!(" ({commit})")).unwrap_or_default()),
         if host.root { "as root" } else { "as an ordinary user" },
+        host.idle_cpus(),
         host.seed
     )
 }

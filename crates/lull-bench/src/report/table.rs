@@ -61,13 +61,14 @@ pub(super) fn host(host: &Host) -> String {
     let commit = host.commit.as_deref().map(|commit| format!(", commit {commit}")).unwrap_or_default();
     let user = if host.root { "root" } else { "an ordinary user" };
     format!(
-        "{}: Linux {}, {} × {}, {}, disk {disk} with scheduler {scheduler}, {}{commit}, as {user}\n",
+        "{}: Linux {}, {} × {}, {}, disk {disk} with scheduler {scheduler}, {}{commit}, as {user}, {}\n",
         host.date,
         host.kernel,
         host.cpus,
         host.cpu,
         Bytes(host.ram_bytes),
         host.version,
+        host.idle_cpus(),
     )
 }
 

@@ -24,8 +24,8 @@ use super::{LimitedGroup, case, wrapped};
 use crate::contender::Contender;
 use crate::contender::setting::{DirtyGuard, PROC_VM, SwapFile};
 use crate::error::Context;
+use crate::experiment::SETTLE;
 use crate::experiment::told::Told;
-use crate::experiment::{SETTLE, host};
 use crate::process::Program;
 use crate::report::linger::{self, Page};
 use crate::units::{Bytes, whole};
@@ -48,12 +48,8 @@ pub(super) fn run(
     let out = &args.common.out;
     std::fs::create_dir_all(out).at("create", out)?;
     let bench = Bench { args, program, directory };
-    let mut page = Page {
-        host: host::look(directory, program, args.common.seed),
-        scale: args.scale,
-        rounds: args.common.rounds,
-        ..Page::default()
-    };
+    let (host, _awake) = args.common.prepare(directory, program);
+    let mut page = Page { host, scale: args.scale, rounds: args.common.rounds, ..Page::default() };
     let measured = figures.iter().try_for_each(|figure| match figure {
         MemoryFigure::Tables => bench.tables(&mut page),
         MemoryFigure::Fig4 => bench.over_time(&mut page),

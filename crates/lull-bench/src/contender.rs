@@ -15,7 +15,7 @@
 //! | `cgroup` | `CMD` in control groups with `cpu.idle`, or the least weight, and the least I/O weight |
 //! | `cgroup-bfq` | the same, with the disk's scheduler set to BFQ for that run, where I/O weights have an effect |
 //! | `headroom` | `CMD` in a control group whose quota follows what the others leave ([`headroom`]) |
-//! | `cpulimit` | `cpulimit -q -f -m -l 50N -- CMD` for N CPUs: half of every CPU |
+//! | `cpulimit` | `cpulimit -q -f -m -l 50N -- CMD` for N CPUs: together as much as half of every CPU |
 //! | `dscp` | CMD marks its packets DSCP Lower Effort |
 //! | `htb` | the same, on a link with two strict priorities (HTB) |
 //! | `rate` | CMD keeps to a quarter of the link's rate |
@@ -30,10 +30,12 @@
 //!
 //! `bfq` and those with `ionice` belong to the experiments on disks; `again`, `nice`, `sched-idle`, `cpu.idle`, `headroom` and
 //! `cpulimit` to those on the CPU, `dscp` to `vegas` to those on the network, `limit` to `dirty-bytes` to those on
-//! memory, `cgroup`, `cgroup-bfq`, `suspend`, `smart` and `manners` to those with real applications.
+//! memory, `smart` and `manners` to those on the CPU and with real applications, `cgroup`, `cgroup-bfq` and `suspend` to the latter.
 
 use std::ffi::OsString;
 use std::path::Path;
+
+use lull_core::Nanos;
 
 use crate::Error;
 use crate::netbed::Queue;
@@ -122,7 +124,7 @@ static DISK: [Contender; 7] = [
 ];
 
 /// Those of the experiments on the CPU.
-static CPU: [Contender; 10] = [
+static CPU: [Contender; 12] = [
     Contender::Alone,
     Contender::Again,
     Contender::Solo,
@@ -132,6 +134,8 @@ static CPU: [Contender; 10] = [
     Contender::CpuIdle,
     Contender::Headroom,
     Contender::CpuLimit,
+    Contender::Policy("smart"),
+    Contender::Policy("manners"),
     Contender::Lull(Vec::new()),
 ];
 
@@ -241,6 +245,13 @@ impl Contender {
     /// Whether it adapts to what it measures, so that what it does at first says little.
     pub const fn learns(&self) -> bool {
         self.is_run() || matches!(self, Self::Headroom)
+    }
+
+    /// The flag that chooses its policy, if it is a run of another one than lull's own; `window` is smart's.
+    pub fn policy_flags(&self, window: Nanos) -> Option<[String; 2]> {
+        let Self::Policy(name) = self else { return None };
+        let policy = if *name == "smart" { format!("smart:{window}") } else { (*name).to_owned() };
+        Some(["--policy".to_owned(), policy])
     }
 
     /// Whether the job marks its packets itself.

@@ -219,12 +219,8 @@ struct Equipped {
 impl Equipped {
     fn of(contender: &Contender, args: &AppsArgs) -> Self {
         let flags = match contender {
-            Contender::Policy("smart") => {
-                vec!["--policy".to_owned(), format!("smart:{}", args.smart_window)]
-            }
-            Contender::Policy(policy) => vec!["--policy".to_owned(), (*policy).to_owned()],
             Contender::Lull(own) => args.common.flags(own).collect(),
-            _ => Vec::new(),
+            other => other.policy_flags(args.smart_window).into_iter().flatten().collect(),
         };
         Self { contender: contender.clone(), flags }
     }

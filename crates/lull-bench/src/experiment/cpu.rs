@@ -8,8 +8,9 @@
 //! Requests are a fixed number of reads, found once, so that every contender's foreground has the same work; their
 //! arrivals are fixed by the round's seed, so that every contender of a round meets the same bursts. In the counted time the
 //! background runs and pauses in turns ([beats](crate::beats)), so that each run is compared with itself. Contenders that
-//! learn get time to settle before the counting begins, the others a short warm-up. For lull, the summary that it writes is kept, so that the
-//! slowdown that it reports can be held against the one measured here.
+//! learn get time to settle before the counting begins, the others a short warm-up. A [policy](Contender::Policy) learns with
+//! the foreground at work: it is started together with it, the others before it. For lull, the summary that it writes is
+//! kept, so that the slowdown that it reports can be held against the one measured here.
 
 use std::path::Path;
 
@@ -96,7 +97,7 @@ impl Bench<'_> {
         let mut contenders = Vec::new();
         for contender in self.args.contenders() {
             stop::check()?;
-            match contender.obstacle(None, self.program) {
+            match with_args(&contender, self.args, &[]).started(&[]).obstacle(None, self.program) {
                 None => contenders.push(contender),
                 Some(detail) => self.ledger.unmet(&case.name, Some(&contender), detail)?,
             }
@@ -121,8 +122,10 @@ impl Bench<'_> {
             let window = Window { warmup: seconds(args.warmup_s(contender)), length };
             let contender = with_args(contender, args, &slack);
             let mut run = one(args, program, case, &contender, round, window)?;
-            if contender.is_lull() {
-                run.notes.extend(note.clone());
+            match contender.contender {
+                Contender::Lull(_) => run.notes.extend(note.clone()),
+                Contender::Policy("smart") => run.notes.extend(args.unlearnt()),
+                _ => {}
             }
             Ok(run)
         })
@@ -150,22 +153,17 @@ struct Equipped<'a> {
 }
 
 fn with_args<'a>(contender: &'a Contender, args: &CpuArgs, slack: &[String]) -> Equipped<'a> {
-    let mut flags: Vec<String> = Vec::new();
-    if let Contender::Lull(own) = contender {
-        flags.extend(slack.iter().cloned());
-        flags.extend(args.common.flags(own));
-    }
+    let flags = match contender {
+        Contender::Lull(own) => slack.iter().cloned().chain(args.common.flags(own)).collect(),
+        other => other.policy_flags(args.smart_window()).into_iter().flatten().collect(),
+    };
     Equipped { contender, flags }
 }
 
 impl Equipped<'_> {
-    const fn is_lull(&self) -> bool {
-        matches!(self.contender, Contender::Lull(_))
-    }
-
     /// The contender that is started: lull with these flags before its own.
     fn started(&self, first: &[String]) -> Contender {
-        if !self.is_lull() {
+        if !self.contender.is_run() {
             return self.contender.clone();
         }
         Contender::Lull([first, &self.flags].concat())
@@ -194,7 +192,8 @@ fn one(
             argv = group.wrap(argv);
         }
         command = Some(shown(&argv));
-        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: true, at_once: false });
+        let at_once = matches!(contender, Contender::Policy(_));
+        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: true, at_once });
         keep = Some(file);
     }
     let foreground = case.foreground.in_round(args.common.seed, round);
@@ -210,7 +209,7 @@ fn one(
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
         notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
     }
-    let summary = if equipped.is_lull() { told.read(&mut notes) } else { None };
+    let summary = if contender.is_run() { told.read(&mut notes) } else { None };
     let reported = summary.as_ref().and_then(reported_cpu_slowdown);
     Ok(Run {
         case: case.name.clone(),

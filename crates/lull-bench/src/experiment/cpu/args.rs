@@ -1,11 +1,11 @@
 //! What `lull bench cpu` can be asked.
 
-use lull_core::Nanos;
+use lull_core::{Nanos, SmartSetting};
 
 use crate::contender::Contender;
 use crate::experiment::args::Common;
 use crate::load::think::Spread;
-use crate::units::Bytes;
+use crate::units::{Bytes, whole};
 
 /// The cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -40,7 +40,7 @@ pub struct CpuArgs {
     pub cases: Vec<CpuCase>,
     /// Contenders to compare; alone and solo are always there, as references.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_cpu,
-          default_values = ["none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "lull"])]
+          default_values = ["none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "smart", "lull"])]
     pub contenders: Vec<Contender>,
     /// What lull may cost the foreground, for all cases that do not say it themselves [default: lull's own].
     #[arg(long, value_name = "PERCENT")]
@@ -86,12 +86,37 @@ pub struct CpuArgs {
     /// Time between two adaptations of the headroom controller; --settle should be longer.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub headroom_period: Nanos,
+    /// smart's monitoring window [default: 500ms; less, down to 200ms, if it has not learnt with that before the
+    /// counting begins].
+    #[arg(long, value_name = "TIME")]
+    pub smart_window: Option<Nanos>,
     /// What every experiment can be asked.
     #[command(flatten)]
     pub common: Common,
 }
 
+/// Of the time to settle, one of smart's windows: twelve to learn in, and the rest for programs that are slow to start.
+const WINDOWS_PER_SETTLE: f64 = 15.0;
+/// The window where there is time enough.
+const USUAL_WINDOW: Nanos = Nanos::from_millis(500);
+/// The shortest window that `lull run --policy smart` takes.
+const LEAST_WINDOW: Nanos = Nanos::from_millis(200);
+
 impl CpuArgs {
+    /// smart's monitoring window.
+    pub fn smart_window(&self) -> Nanos {
+        let part = || Nanos::from_millis(whole(self.settle * 1e3 / WINDOWS_PER_SETTLE));
+        self.smart_window.unwrap_or_else(|| part().clamp(LEAST_WINDOW, USUAL_WINDOW))
+    }
+
+    /// What a reader of smart's runs should know, if the counting begins before it has learnt.
+    pub fn unlearnt(&self) -> Option<String> {
+        let setting = SmartSetting::with_window(self.smart_window());
+        let learning = setting.window.times(2 * u64::from(setting.windows));
+        (learning.as_secs_f64() > self.settle)
+            .then(|| format!("smart learns for {learning}, and the counting began after {} s", self.settle))
+    }
+
     /// All contenders to run, the references first, each once.
     pub fn contenders(&self) -> Vec<Contender> {
         self.common.contenders(self.contenders.iter().cloned(), [])

@@ -19,7 +19,7 @@ fn references_are_always_there_and_only_contenders_of_the_cpu() {
     let names = |args: &CpuArgs| args.contenders().iter().map(Contender::name).collect::<Vec<_>>();
     assert_eq!(
         names(&args(&[])),
-        ["alone", "solo", "none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "lull"]
+        ["alone", "solo", "none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "smart", "lull"]
     );
     let some = args(&["--contenders", "sched-idle", "--lull-flags", "--depth 1"]);
     assert_eq!(names(&some), ["alone", "solo", "sched-idle", "lull --depth 1"]);
@@ -30,7 +30,7 @@ fn references_are_always_there_and_only_contenders_of_the_cpu() {
 #[test]
 fn contenders_that_learn_get_time_to_settle() {
     let given = args(&["--warmup", "2", "--settle", "20"]);
-    let learners = ["headroom", "lull"].map(|name| Contender::of_cpu(name).unwrap());
+    let learners = ["headroom", "smart", "lull"].map(|name| Contender::of_cpu(name).unwrap());
     for contender in given.contenders() {
         let expected = if learners.contains(&contender) { 20.0 } else { 2.0 };
         assert!((given.warmup_s(&contender) - expected).abs() < 1e-9, "{}", contender.name());
@@ -53,6 +53,26 @@ fn lull_gets_its_flags_and_a_file_for_its_summary() {
         "lull run --summary /s --max-slowdown 20% --interval 100us --gate none -- CMD"
     );
     assert_eq!(line(&Contender::Nice, &args(&["--lull-args", "-x"]), &slack), "nice -n 19 CMD");
+}
+
+#[test]
+fn smart_has_learnt_when_the_counting_begins() {
+    let program = Program::new("lull".into());
+    let line = |contender: &'static str, words: &[&str]| {
+        let contender = Contender::Policy(contender);
+        let slack = ["--max-slowdown", "20%"].map(str::to_owned);
+        let started = with_args(&contender, &args(words), &slack).started(&["-q".to_owned()]);
+        shown(&started.wrap(vec!["CMD".into()], &program))
+    };
+    let lull_args = ["--lull-args", "--interval 1ms"];
+    assert_eq!(line("smart", &lull_args), "lull run -q --policy smart:500ms -- CMD");
+    assert_eq!(line("smart", &["--settle", "0"]), "lull run -q --policy smart:200ms -- CMD");
+    assert_eq!(line("smart", &["--smart-window", "1s"]), "lull run -q --policy smart:1s -- CMD");
+    assert_eq!(line("manners", &lull_args), "lull run -q --policy manners -- CMD");
+    assert_eq!(args(&[]).unlearnt(), None);
+    assert_eq!(args(&["--settle", "3"]).unlearnt(), None);
+    let late = args(&["--settle", "2"]).unlearnt().unwrap();
+    assert_eq!(late, "smart learns for 2.40s, and the counting began after 2 s");
 }
 
 #[test]

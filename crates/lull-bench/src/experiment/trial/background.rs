@@ -109,8 +109,12 @@ impl Running {
     pub(super) fn start(job: Job) -> Result<Self, Error> {
         let (process, stdout) = Proc::spawn(&job.argv, Options { leash: job.leash, ..Options::default() })?;
         let started = clock::now();
-        // Jobs counted by lines, and those that begin at once, are shell loops: their children die by the same signal, unwaited for.
-        let whole_tree = !job.at_once && !matches!(job.meter, Meter::Lines(_));
+        let whole_tree = match job.meter {
+            Meter::Progress(_) => true,
+            // Jobs counted by lines, and those that begin at once, are shell loops: their children die by the same signal, unwaited for.
+            Meter::Output => !job.at_once,
+            Meter::Lines(_) => false,
+        };
         let bytes = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&bytes);
         let mut report = None;

@@ -47,10 +47,10 @@ pub struct Common {
     /// Seed of the order of runs and of all random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Let idle CPUs sleep as deeply as they do otherwise. By default they are kept awake where the benchmark may do so, since a
-    /// foreground is faster on a machine that others keep awake, which would pass for harmless background.
+    /// Keep idle CPUs awake (root). Otherwise a foreground may be faster beside background than alone, since background
+    /// keeps them awake; then the foreground alone is faster than it is in daily life.
     #[arg(long)]
-    pub doze: bool,
+    pub awake: bool,
 }
 
 impl Common {
@@ -74,7 +74,7 @@ impl Common {
     /// Facts of the machine, and what keeps its CPUs awake: to be held as long as something is measured. `directory` is that
     /// of the work.
     pub fn prepare(&self, directory: &Path, program: &Program) -> (Host, Awake) {
-        let awake = if self.doze { Awake::doze() } else { Awake::keep() };
+        let awake = if self.awake { Awake::keep() } else { Awake::doze() };
         let host = Host { awake: awake.is_kept(), ..host::look(directory, program, self.seed) };
         (host, awake)
     }

@@ -43,6 +43,18 @@ fn a_command_that_dies_of_a_signal_makes_lull_die_of_it() {
     }
 }
 
+/// The line of a process's status that says whether its calls are filtered.
+const FILTERED: [&str; 3] = ["grep", "^Seccomp:", "/proc/self/status"];
+
+#[test]
+fn a_job_without_the_disks_gets_no_filter() {
+    let own = std::fs::read_to_string("/proc/self/status").unwrap();
+    let own = own.lines().find(|line| line.starts_with("Seccomp:")).unwrap().trim();
+    let of_job = |options: &[&str]| clean_text(&output(&mut lull_run(options, &FILTERED))).trim().to_owned();
+    assert_eq!(of_job(&["--resources", "cpu", "--gate", "all"]), own);
+    assert_eq!(of_job(&["--resources", "cpu,disk"]), "Seccomp:\t2");
+}
+
 #[test]
 fn a_missing_command_and_one_that_cannot_be_executed_are_told_apart() {
     let dir = tempfile::tempdir().unwrap();

@@ -405,10 +405,14 @@ impl Given {
             bail!("--disk {unknown}: no such disk in /sys/block; `lull doctor` lists the disks");
         }
         let named = if self.protect.is_empty() { file.protect } else { self.protect };
+        // Calls are trapped, and io_uring is refused, for the disks' sake. The network when used needs trapped sockets, but it
+        // is never without the disks.
+        let watches_disks = lends(ResourceChoice::Disk);
+        let scope = if watches_disks { self.gate.or(file.gate).unwrap_or_default() } else { Scope::None };
         Ok(RunSettings {
             control,
             promise,
-            watches_disks: lends(ResourceChoice::Disk),
+            watches_disks,
             net: lend_net,
             qdiscs: net.qdiscs()?,
             tags: net.find()?,
@@ -416,8 +420,8 @@ impl Given {
             slo,
             memory,
             hold,
-            scope: self.gate.or(file.gate).unwrap_or_default(),
-            io_uring: self.io_uring.or(file.io_uring).unwrap_or(false),
+            scope,
+            io_uring: self.io_uring.or(file.io_uring).unwrap_or(!watches_disks),
             sensor: self.sensor.or(file.sensor).unwrap_or_default(),
             protect: protect::find(&named)?,
             disks,

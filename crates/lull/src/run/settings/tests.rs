@@ -49,6 +49,23 @@ fn the_network_is_lent_when_it_is_used_unless_something_is_said() {
 }
 
 #[test]
+fn calls_are_trapped_for_the_disks_alone() {
+    let set = |text: &str| Given::default().over(parse(text).unwrap()).unwrap();
+    let with = |resources: &str, more: &str| set(&format!("[run]\nresources = [{resources}]\n{more}\n"));
+    for resources in ["", "\"disk\"", "\"cpu\", \"disk\""] {
+        let settings = with(resources, "gate = \"all\"");
+        assert_eq!((settings.scope, settings.io_uring), (Scope::All, false), "[{resources}]");
+    }
+    for resources in ["\"cpu\"", "\"memory\"", "\"net\"", "\"cpu\", \"memory\", \"net\""] {
+        let settings = with(resources, "gate = \"all\"");
+        assert_eq!((settings.scope, settings.io_uring), (Scope::None, true), "[{resources}]");
+        // The network when used would need its sockets trapped.
+        assert_ne!(settings.net, LendNet::WhenUsed, "[{resources}]");
+    }
+    assert!(!with("\"cpu\"", "io-uring = false").io_uring);
+}
+
+#[test]
 fn what_concerns_memory_needs_memory() {
     let given = |text: &str| Given::default().over(parse(text).unwrap());
     let with = |line: &str| given(&format!("[run]\nresources = [\"memory\"]\n{line}\n"));

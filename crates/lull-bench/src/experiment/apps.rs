@@ -129,13 +129,13 @@ impl Bench<'_> {
                 Some(detail) => self.ledger.unmet("all", Some(&contender), detail)?,
             }
         }
-        let hours = args.cases() as f64 * args.round_s(self.contenders.len()) * f64::from(args.common.rounds)
-            / 3600.0;
+        let round_s = args.round_s(self.contenders.len());
         eprintln!(
-            "{} cases, {} contenders, {} rounds: about {hours:.1} hours in all; interrupted, the same command goes on",
+            "{} cases, {} contenders, {} rounds: about {} in all; interrupted, the same command goes on",
             args.cases(),
             self.contenders.len(),
-            args.common.rounds
+            args.common.rounds,
+            rough(args.cases() as f64 * round_s * f64::from(args.common.rounds))
         );
         args.foreground.iter().try_for_each(|app| self.app(*app, &places))
     }
@@ -314,6 +314,15 @@ fn one(
         notes,
         ..Run::default()
     })
+}
+
+/// A time for who waits for it.
+fn rough(seconds: f64) -> String {
+    match seconds {
+        ..=90.0 => format!("{seconds:.0} seconds"),
+        ..=5400.0 => format!("{:.0} minutes", seconds / 60.0),
+        _ => format!("{:.1} hours", seconds / 3600.0),
+    }
 }
 
 fn empty(scratch: &Path) -> Result<(), Error> {

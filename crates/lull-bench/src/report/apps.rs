@@ -141,7 +141,8 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
         );
     }
     for one in &verdicts.observations {
-        let _ = write!(text, "\n{}. holds if {}.", one.number, one.criterion);
+        let _ =
+            write!(text, "\n{}. holds if {}. Decided by {} or more.", one.number, one.criterion, one.takes);
     }
     text.push('\n');
     for pair in &verdicts.pairs {

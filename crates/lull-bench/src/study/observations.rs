@@ -12,14 +12,24 @@
 //! | 4 | robust against unreasonably many background jobs | in most cases of eight the mean is lower than under both, and grows less from two to eight than without control |
 //! | 5 | it learns the foreground and lets the job run in its calm | in most runs the others used more CPU before the job was held than before it was let go, and more jobs were held longer in most cases |
 //!
-//! Where the records that this takes are not there, an observation was *not measured*, which says nothing about it.
+//! Where the records that this takes are not there, an observation was *not measured*, which says nothing about it. Where they are, but
+//! pairs of fewer than [`FEW`] rounds are needed for the verdict, it is *open*: medians of so few may fall either way. What each takes at
+//! least, beside `alone` and `solo`, which are always there:
+//!
+//! | | pairs | contenders |
+//! |---|---|---|
+//! | 1 | one, any | suspend, smart |
+//! | 2 | one whose job contends for memory | nice, nice+ionice, smart |
+//! | 3 | one, any | nice, nice+ionice, smart |
+//! | 4 | one, with two and with eight instances | none, nice, nice+ionice, smart |
+//! | 5 | one, with two and with eight instances | smart |
 //!
 //! Source: Yan, Hughes, Riska, Smirni (2012), section IV-C, figures 5 to 9.
 
 use serde::{Deserialize, Serialize};
 
 use super::NOISE;
-use super::pairs::{Pair, counted, runs_of};
+use super::pairs::{FEW, Pair, counted, runs_of};
 use crate::record::{Moment, Record};
 use crate::stats::{Summary, ratio};
 
@@ -34,6 +44,8 @@ pub enum Outcome {
     Holds,
     /// By its criterion.
     DoesNotHold,
+    /// The runs that it takes are there, but too few rounds of them.
+    Open,
     /// The runs that it takes are not there.
     NotMeasured,
 }
@@ -44,6 +56,7 @@ impl Outcome {
         match self {
             Self::Holds => "holds",
             Self::DoesNotHold => "does not hold",
+            Self::Open => "open",
             Self::NotMeasured => "not measured",
         }
     }
@@ -58,6 +71,9 @@ pub struct Observation {
     pub paper: String,
     /// When it counts as holding.
     pub criterion: String,
+    /// The pairs and contenders that decide it at least; reports from before it was told lack it.
+    #[serde(default)]
+    pub takes: String,
     /// What was found.
     pub numbers: String,
     /// The verdict.
@@ -176,41 +192,87 @@ fn before_changes(moments: &[Moment]) -> [Option<f64>; 2] {
     [before(true), before(false)]
 }
 
+/// What the pairs and runs say, counted.
+struct Found {
+    when: Count,
+    for_both: Count,
+    better: Count,
+    memory: Count,
+    wins: Count,
+    eight: Count,
+    growth: Count,
+    longer: Count,
+    calm: Count,
+}
+
+const RIVALS: [&str; 2] = ["nice", "nice+ionice"];
+
+impl Found {
+    fn of(pairs: &[Pair], records: &[Record]) -> Self {
+        let count = |verdict: &dyn Fn(&Pair) -> Option<bool>| Count::over(pairs.iter().map(verdict));
+        let contended = |pair: &Pair| MEMORY_JOBS.contains(&pair.background.as_str());
+        let changes = pairs
+            .iter()
+            .flat_map(|pair| runs_of(records, &pair.case))
+            .filter(|(_, run)| run.contender == "smart")
+            .map(|(_, run)| before_changes(counted(run)));
+        Self {
+            when: count(&|pair| lower(pair, &["suspend"])),
+            for_both: count(&|pair| both(lower(pair, &["suspend"]), no_less(pair, &["suspend"]))),
+            better: count(&|pair| lower(pair, &RIVALS)),
+            memory: count(&|pair| lower(pair, &RIVALS).filter(|_| contended(pair))),
+            wins: count(&|pair| both(lower(pair, &RIVALS), no_less(pair, &RIVALS))),
+            eight: count(&|pair| lower(pair, &RIVALS).filter(|_| pair.instances == 8)),
+            growth: count(&|pair| grows_less(pairs, pair).filter(|_| pair.instances == 8)),
+            longer: count(&|pair| held_longer(pairs, pair).filter(|_| pair.instances == 8)),
+            calm: Count::over(changes.map(|[held, let_go]| Some(held? > let_go?))),
+        }
+    }
+
+    /// The verdict on each, however few the rounds.
+    fn outcomes(&self) -> [Outcome; 5] {
+        [
+            outcome(&[self.when.most(), self.for_both.any()]),
+            outcome(&[self.better.most(), self.memory.most()]),
+            outcome(&[self.wins.any()]),
+            outcome(&[self.eight.most(), self.growth.most()]),
+            outcome(&[self.calm.most(), self.longer.most()]),
+        ]
+    }
+}
+
+/// Whether a pair has rounds enough for its medians to decide.
+fn is_decisive(pair: &Pair) -> bool {
+    pair.rounds >= FEW && pair.standing("smart").is_some_and(|smart| smart.runs >= FEW)
+}
+
+/// The verdict of all pairs, if those with rounds enough give the same by themselves.
+fn settled(all: Outcome, decisive: Outcome) -> Outcome {
+    if all == decisive || all == Outcome::NotMeasured { all } else { Outcome::Open }
+}
+
 /// All five, in order.
 pub fn of(pairs: &[Pair], records: &[Record]) -> [Observation; 5] {
-    let count = |verdict: &dyn Fn(&Pair) -> Option<bool>| Count::over(pairs.iter().map(verdict));
-    let rivals = ["nice", "nice+ionice"];
+    let found = Found::of(pairs, records);
+    let decisive: Vec<Pair> = pairs.iter().filter(|pair| is_decisive(pair)).cloned().collect();
+    let (all, decisive) = (found.outcomes(), Found::of(&decisive, records).outcomes());
+    let Found { when, for_both, better, memory, wins, eight, growth, longer, calm } = found;
     let observation =
-        |number, paper: &str, criterion: &str, numbers: String, parts: &[Option<bool>]| Observation {
+        |number: usize, paper: &str, criterion: &str, takes: &str, numbers: String| Observation {
             number,
             paper: paper.to_owned(),
             criterion: criterion.to_owned(),
+            takes: format!("{takes}; {FEW} rounds"),
             numbers,
-            outcome: outcome(parts),
+            outcome: settled(all[number - 1], decisive[number - 1]),
         };
-
-    let when = count(&|pair| lower(pair, &["suspend"]));
-    let for_both = count(&|pair| both(lower(pair, &["suspend"]), no_less(pair, &["suspend"])));
-    let better = count(&|pair| lower(pair, &rivals));
-    let contended = |pair: &Pair| MEMORY_JOBS.contains(&pair.background.as_str());
-    let memory = count(&|pair| lower(pair, &rivals).filter(|_| contended(pair)));
-    let wins = count(&|pair| both(lower(pair, &rivals), no_less(pair, &rivals)));
-    let eight = count(&|pair| lower(pair, &rivals).filter(|_| pair.instances == 8));
-    let growth = count(&|pair| grows_less(pairs, pair).filter(|_| pair.instances == 8));
-    let longer = count(&|pair| held_longer(pairs, pair).filter(|_| pair.instances == 8));
-    let changes: Vec<[Option<f64>; 2]> = pairs
-        .iter()
-        .flat_map(|pair| runs_of(records, &pair.case))
-        .filter(|(_, run)| run.contender == "smart")
-        .map(|(_, run)| before_changes(counted(run)))
-        .collect();
-    let calm = Count::over(changes.iter().map(|[held, let_go]| Some((*held)? > (*let_go)?)));
 
     [
         observation(
             1,
             "smart improves the foreground's performance, and sometimes also the background's, over periodically throttling the background.",
             "its mean response time is lower than under suspend in most cases, and in one of them it does no less work",
+            "one pair; suspend, smart",
             format!(
                 "lower in {} of {} cases, with no less work in {}; {}",
                 when.yes,
@@ -218,12 +280,12 @@ pub fn of(pairs: &[Pair], records: &[Record]) -> [Observation; 5] {
                 for_both.yes,
                 spread(pairs, "suspend")
             ),
-            &[when.most(), for_both.any()],
         ),
         observation(
             2,
             "smart is a significant improvement over off-the-shelf methods (nice, allnice), especially in cases of memory contention: up to 60% less response time than nice.",
             "its mean response time is lower than under nice and under nice+ionice in most cases, and in most of those with a job that contends for memory (memory, compile, bzip2)",
+            "one pair with a job that contends for memory; nice, nice+ionice, smart",
             format!(
                 "lower in {} of {} cases, of those with contended memory in {} of {}; {}; {}",
                 better.yes,
@@ -233,34 +295,33 @@ pub fn of(pairs: &[Pair], records: &[Record]) -> [Observation; 5] {
                 spread(pairs, "nice"),
                 spread(pairs, "nice+ionice")
             ),
-            &[better.most(), memory.most()],
         ),
         observation(
             3,
             "smart has the potential to produce a win/win situation, where foreground and background benefit over the built-in priorities.",
             "in at least one case its mean response time is lower than under nice and under nice+ionice, and it does no less work than either",
+            "one pair; nice, nice+ionice, smart",
             format!("both win in {} of {} cases", wins.yes, wins.of),
-            &[wins.any()],
         ),
         observation(
             4,
             "smart is robust in the face of unreasonably heavy amounts of attempted background work (8 instances).",
             "in most cases of eight instances its mean response time is lower than under nice and under nice+ionice, and grows less from two instances to eight than without control",
+            "one pair with two and with eight instances; none, nice, nice+ionice, smart",
             format!(
                 "with eight lower in {} of {} cases; grows less in {} of {}",
                 eight.yes, eight.of, growth.yes, growth.of
             ),
-            &[eight.most(), growth.most()],
         ),
         observation(
             5,
             "smart learns the behaviour of the foreground and permits the background to run in a complementary manner: suspended in its busy periods, longer with more jobs.",
             "in most runs of smart the others used more CPU just before the job was held than just before it was let go, and in most cases eight instances are held longer than two",
+            "one pair with two and with eight instances; smart",
             format!(
                 "busier before holds in {} of {} runs that have both; held longer in {} of {} cases",
                 calm.yes, calm.of, longer.yes, longer.of
             ),
-            &[calm.most(), longer.most()],
         ),
     ]
 }

@@ -59,3 +59,10 @@ fn a_directory_keeps_its_terms() {
     let error = keep_terms(&out, &args(&["--seconds", "3"]).terms()).unwrap_err().to_string();
     assert!(error.contains("other terms"), "{error}");
 }
+
+#[test]
+fn a_short_measurement_is_not_told_in_hours() {
+    assert_eq!(rough(16.0), "16 seconds");
+    assert_eq!(rough(448.0), "7 minutes");
+    assert_eq!(rough(11_172.0), "3.1 hours");
+}

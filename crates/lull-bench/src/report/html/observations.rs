@@ -16,23 +16,24 @@ pub(super) fn section(observations: &[Observation], rounds: usize) -> String {
     if rounds < FEW {
         let _ = write!(
             text,
-            "<p class=missed>Some pairs have {rounds} rounds only: these verdicts may be chance.</p>"
+            "<p class=missed>Some pairs have {rounds} rounds only: what they alone would decide is open.</p>"
         );
     }
-    text.push_str("<div class=scroll><table class=text><tr><th>the paper<th>here<th>holds if<th>today</tr>");
+    text.push_str("<div class=scroll><table class=text><tr><th>the paper<th>here<th>holds if<th>decided by, at least<th>today</tr>");
     for one in observations {
         let class = match one.outcome {
             Outcome::Holds => "met",
             Outcome::DoesNotHold => "missed",
-            Outcome::NotMeasured => "quiet",
+            Outcome::Open | Outcome::NotMeasured => "quiet",
         };
         let _ = write!(
             text,
-            "<tr><td>{}. {}<td>{}<td>{}<td><span class={class}>{}</span></tr>",
+            "<tr><td>{}. {}<td>{}<td>{}<td>{}<td><span class={class}>{}</span></tr>",
             one.number,
             escaped(&one.paper),
             escaped(&one.numbers),
             escaped(&one.criterion),
+            escaped(&one.takes),
             one.outcome.words()
         );
     }

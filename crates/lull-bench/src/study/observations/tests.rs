@@ -120,3 +120,41 @@ fn a_difference_below_the_noise_is_none() {
     let figures = [(3.0, 0.9), (1.21, 0.4), (1.21, 0.4), (1.21, 0.4), (1.2, 0.4)];
     assert_eq!(outcomes(&[pair("memory", 2, figures, 0.1)], &[])[0], Outcome::DoesNotHold);
 }
+
+#[test]
+fn too_few_rounds_leave_it_open_unless_others_agree() {
+    use Outcome::{Holds, Open};
+    let few = |mut pair: Pair| {
+        pair.rounds = FEW - 1;
+        pair
+    };
+    let records = [run("redis-memory-2", true), run("redis-memory-8", true)];
+    let pairs = [few(good("memory", 2)), few(good("memory", 8))];
+    assert_eq!(outcomes(&pairs, &records), [Open; 5]);
+    // One case with rounds enough decides what takes one case; what takes two and eight instances stays open.
+    let pairs = [good("memory", 2), few(good("memory", 8))];
+    assert_eq!(outcomes(&pairs, &records), [Holds, Holds, Holds, Open, Open]);
+    // A run of smart that failed is not made up for by those of the reference.
+    let mut short = good("memory", 2);
+    short.contenders.iter_mut().for_each(|one| one.runs = FEW - 1);
+    assert_eq!(outcomes(&[short], &records[..1])[0], Open);
+}
+
+#[test]
+fn what_each_takes_decides_it() {
+    use Outcome::{Holds, NotMeasured};
+    let with = |mut pair: Pair, names: &[&str]| {
+        pair.contenders.retain(|one| names.contains(&one.contender.as_str()));
+        pair
+    };
+    let priorities = ["nice", "nice+ionice", "smart"];
+    let records = [run("redis-tar-2", true), run("redis-tar-8", true)];
+    let decided = |pairs: &[Pair]| outcomes(pairs, &records);
+    assert_eq!(decided(&[with(good("tar", 2), &["suspend", "smart"])])[0], Holds);
+    assert_eq!(decided(&[with(good("memory", 2), &priorities)])[1], Holds);
+    assert_eq!(decided(&[with(good("tar", 2), &priorities)])[2], Holds);
+    let crowd = |names: &[&str]| [2, 8].map(|instances| with(good("tar", instances), names));
+    assert_eq!(decided(&crowd(&["none", "nice", "nice+ionice", "smart"]))[3], Holds);
+    assert_eq!(decided(&crowd(&priorities))[3], NotMeasured);
+    assert_eq!(decided(&crowd(&["smart"]))[4], Holds);
+}

@@ -92,7 +92,11 @@ pub fn one_line(run: &Run) -> String {
         let [p50, p99] = [latency.p50_ns, latency.p99_ns].map(Nanos);
         let rate = foreground.requests as f64 / foreground.seconds.max(1e-9);
         let mean = Nanos(latency.mean_ns);
-        parts.push(format!("foreground {rate:.0}/s, mean {mean}, median {p50}, p99 {p99}"));
+        parts.push(match foreground.requests {
+            0 => "foreground: no request ended".to_owned(),
+            _ if rate < 10.0 => format!("foreground {rate:.2}/s, mean {mean}, median {p50}, p99 {p99}"),
+            _ => format!("foreground {rate:.0}/s, mean {mean}, median {p50}, p99 {p99}"),
+        });
     }
     if let Some(background) = &run.background {
         parts.push(match background.wall_s {

@@ -294,6 +294,11 @@ fn one(
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
         notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
     }
+    if outcome.foreground.as_ref().is_some_and(|report| report.requests == 0) {
+        notes.push(
+            "no request of the foreground ended in the counted time: a longer one is needed".to_owned(),
+        );
+    }
     if outcome.background.as_ref().is_some_and(|background| background.bytes == 0) {
         notes.push("the background got nothing done that could be counted".to_owned());
     }

@@ -63,8 +63,9 @@ const CALM_BYTES: u64 = 32 * 4096;
 /// Bounds on the time between two looks; while little is free but nobody grows, …
 const SOONEST: Nanos = Nanos::from_millis(4);
 const LATEST: Nanos = Nanos::from_millis(250);
-/// … the time between looks grows to this, as one part in [`CALM_PART`] of the time since somebody grew.
-const SCARCE: Nanos = Nanos::from_millis(32);
+/// … the time between looks grows to this, as one part in [`CALM_PART`] of the time since somebody grew. A glance is far cheaper
+/// than a look.
+const SCARCE: Nanos = Nanos::from_millis(100);
 const CALM_PART: u64 = 8;
 
 /// What the user wants.
@@ -107,8 +108,12 @@ pub struct RoomAction {
     pub ceiling_bytes: Option<u64>,
     /// Whether the foreground wants memory that the job has.
     pub is_short: bool,
-    /// Look again after this long.
+    /// Look again after this long, …
     pub next_look: Nanos,
+    /// … or sooner: glance this often at what is free or the job's, …
+    pub next_glance: Nanos,
+    /// … and look when others have taken so much of it.
+    pub glance_bytes: u64,
 }
 
 /// The job's share of the memory.
@@ -203,11 +208,15 @@ impl Room {
         } else {
             self.follow_free(now, view, wanted);
         }
+        let next_glance = next_glance(view, wanted);
+        let calm = Nanos(now.since(self.grew).0 / CALM_PART).min(SCARCE);
         RoomAction {
             page_out_bytes,
             ceiling_bytes: self.ceiling,
             is_short,
-            next_look: self.next_look(now, view, wanted),
+            next_look: next_glance.max(calm),
+            next_glance,
+            glance_bytes: CALM_BYTES,
         }
     }
 
@@ -262,13 +271,12 @@ impl Room {
         }
         self.reserve_bytes = self.reserve_bytes.clamp(least, most.max(least));
     }
+}
 
-    /// Before the foreground can have taken half of what is above what is wanted.
-    fn next_look(&self, now: Nanos, view: &RoomView, wanted: u64) -> Nanos {
-        let above = view.free_bytes.saturating_sub(wanted);
-        let calm = Nanos(now.since(self.grew).0 / CALM_PART).clamp(SOONEST, SCARCE);
-        Nanos::from_micros(above / 2 / FASTEST).clamp(calm, LATEST)
-    }
+/// Before the foreground can have taken half of what is above what is wanted.
+fn next_glance(view: &RoomView, wanted: u64) -> Nanos {
+    let above = view.free_bytes.saturating_sub(wanted);
+    Nanos::from_micros(above / 2 / FASTEST).clamp(SOONEST, LATEST)
 }
 
 /// What is left of an amount of late after some time.

@@ -218,6 +218,11 @@ fn looks_are_rare_while_much_is_free() {
     assert_eq!(room.step(Nanos::ZERO, &scarce).next_look, SOONEST);
     let calm = room.step(Nanos::from_secs(10), &scarce).next_look;
     assert_eq!(calm, SCARCE, "little is free, but nobody takes it");
+    assert_eq!(
+        room.step(Nanos::from_secs(10), &scarce).next_glance,
+        SOONEST,
+        "but somebody may at any moment"
+    );
     let growing = RoomView { total_bytes: view.total_bytes + MIB, ..scarce };
     assert_eq!(room.step(Nanos::from_secs(11), &growing).next_look, SOONEST);
     assert_eq!(Room::new(RoomSetting::default()).step(Nanos::ZERO, &RoomView::default()).page_out_bytes, 0);
@@ -243,6 +248,7 @@ proptest! {
             prop_assert!(action.is_short == (action.page_out_bytes > 0));
             prop_assert!(action.ceiling_bytes.is_none_or(|ceiling| ceiling >= floor.min(job * MIB)));
             prop_assert!((SOONEST..=LATEST).contains(&action.next_look));
+            prop_assert!((SOONEST..=action.next_look).contains(&action.next_glance));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! | | v2 group ([`group`]) | v1 group ([`group`]) | no memory controller ([`processes`]) |
 //! |---|---|---|---|
 //! | what the job has | `memory.current`, `memory.stat` | `memory.stat` | `/proc/PID/statm` |
-//! | page out at once | `memory.reclaim` | the limit below what is in use, then back | process_madvise(MADV_PAGEOUT) |
+//! | page out at once | `memory.reclaim` | process_madvise and the limit below what is in use, then back | process_madvise(MADV_PAGEOUT) |
 //! | ceiling | `memory.high` | the limit, while there is swap | none |
 //! | protection below low | `memory.low` | none | none |
 //!
@@ -45,11 +45,13 @@ pub trait Thresholds: Send {
     fn means(&self) -> &'static str;
     /// What the job has now; `None` when that can't be told.
     fn job(&mut self) -> Option<JobMemory>;
-    /// Takes about this much, before it returns.
+    /// What the job has in memory, in a hurry; 0 where it takes long to tell.
+    fn glance(&self) -> u64;
+    /// Takes about this much, before it returns; how much it was, as far as the job did not take it back meanwhile.
     ///
     /// # Errors
     /// When nothing could be taken: no swap, or pages in use.
-    fn page_out(&mut self, bytes: u64) -> io::Result<()>;
+    fn page_out(&mut self, bytes: u64) -> io::Result<u64>;
     /// Whether [`Self::set_ceiling`] keeps the job from growing now.
     fn has_ceiling(&self) -> bool;
     /// What the job may have from now on; `None`: anything.
@@ -76,7 +78,7 @@ pub type Pids = Box<dyn Fn() -> Vec<i32> + Send>;
 /// The best that this host offers for a job in this group, if it has one.
 pub fn choose(root: &Root, group: Option<MemoryGroup>, pids: Pids) -> Box<dyn Thresholds> {
     match group {
-        Some(group) => Box::new(GroupMemory::new(root.clone(), group)),
+        Some(group) => Box::new(GroupMemory::new(root.clone(), group, pids)),
         None => Box::new(ProcessMemory::new(pids)),
     }
 }

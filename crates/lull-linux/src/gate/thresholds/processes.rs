@@ -57,17 +57,21 @@ impl Thresholds for ProcessMemory {
         Some(job)
     }
 
-    fn page_out(&mut self, bytes: u64) -> io::Result<()> {
+    fn glance(&self) -> u64 {
+        0
+    }
+
+    fn page_out(&mut self, bytes: u64) -> io::Result<u64> {
         let mut pids = (self.pids)();
         pids.sort_unstable();
         let place = pids.partition_point(|pid| *pid < self.cursor.0);
         pids.rotate_left(place);
-        let (mut left, mut outcome) = (bytes, Err(io::ErrorKind::NotFound.into()));
+        let (mut taken, mut outcome) = (0, Err(io::ErrorKind::NotFound.into()));
         for pid in pids {
             let from = if pid == self.cursor.0 { self.cursor.1 } else { 0 };
-            match page_out_of(pid, from, left) {
-                Ok(PagedOut { bytes, next }) => {
-                    left = left.saturating_sub(bytes);
+            match page_out_of(pid, from, bytes - taken) {
+                Ok(PagedOut { bytes: of_process, next }) => {
+                    taken += of_process;
                     outcome = Ok(());
                     self.cursor = (pid, next);
                 }
@@ -75,12 +79,12 @@ impl Thresholds for ProcessMemory {
                 Err(error) if outcome.is_err() => outcome = Err(error),
                 Err(_) => {}
             }
-            if left == 0 {
+            if taken >= bytes {
                 break;
             }
             self.cursor = (pid + 1, 0);
         }
-        outcome
+        outcome.map(|()| taken)
     }
 
     fn has_ceiling(&self) -> bool {

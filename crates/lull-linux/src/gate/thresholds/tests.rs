@@ -47,7 +47,7 @@ fn root_a_group_gives_page_cache_without_swap() {
     let mut said = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut said)
         .unwrap();
-    let mut memory = GroupMemory::new(root.clone(), group.clone());
+    let mut memory = GroupMemory::new(root.clone(), group.clone(), Box::new(Vec::new));
     let before = memory.job().unwrap();
     let paged_out = memory.page_out(12 * MIB);
     let after = memory.job().unwrap();

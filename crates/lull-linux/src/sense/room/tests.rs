@@ -36,12 +36,14 @@ fn the_scope_with_the_least_free_memory_counts() {
     ];
     let host = host(&[MACHINE.as_slice(), &v1].concat());
     let group = MemoryGroup::open(&host.path().join("g")).unwrap();
-    let scope = RoomSensor::new(Root::at(host.path()), vec![group]).look();
-    assert_eq!(scope, Some(Scope { total_bytes: 102_400, free_bytes: 10_240 + 2048, stalls: 5 }));
+    let sensor = RoomSensor::new(Root::at(host.path()), vec![group]);
+    assert_eq!(sensor.look(), Some(Scope { total_bytes: 102_400, free_bytes: 10_240 + 2048, stalls: 5 }));
+    assert_eq!(sensor.glance(), Some(10_240), "page cache is not looked at");
 }
 
 #[test]
 fn nothing_is_said_of_a_machine_that_cannot_be_read() {
     let host = host(&[]);
-    assert_eq!(RoomSensor::new(Root::at(host.path()), Vec::new()).look(), None);
+    let sensor = RoomSensor::new(Root::at(host.path()), Vec::new());
+    assert_eq!((sensor.look(), sensor.glance()), (None, None));
 }

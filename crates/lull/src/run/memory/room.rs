@@ -6,9 +6,10 @@
 //!                               └─short────────▶ hold the job, 250 ms at a stretch at most
 //! ```
 //!
-//! It is woken early by the kernel's pressure trigger, where it has one ([`lull_linux::sense::pressure`]), and by new thresholds. It looks as often as the free memory makes it necessary: four times a second on a machine with gigabytes free, every few
-//! milliseconds when it gets scarce. A look reads a few small files (a third of a millisecond). Taking pages may last; nothing
-//! else waits for this thread.
+//! It is woken early by the kernel's pressure trigger, where it has one ([`lull_linux::sense::pressure`]), and by new thresholds. It looks as
+//! often as the free memory makes it necessary: four times a second on a machine with gigabytes free, every few
+//! milliseconds while it gets scarce and somebody grows. A look reads a few small files (a third of a millisecond); where memory is scarce and nobody
+//! grows it only glances at what is free. Taking pages may last; nothing else waits for this thread.
 
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, SendError, Sender, TryRecvError, channel};
@@ -27,6 +28,9 @@ use crate::run::supervisor::Nudge;
 
 /// The job runs at least this long between two holds for the sake of memory.
 const FLOOR: Nanos = Nanos::from_millis(20);
+
+/// How often to try to look where nothing is told.
+const NOTHING_TOLD: Nanos = Nanos::from_secs(1);
 
 /// How long the job keeps no page cache and no dirty page that it need not, after memory was short.
 const SHORTAGE: Nanos = Nanos::from_secs(1);
@@ -91,14 +95,14 @@ struct Wakers {
 }
 
 impl Wakers {
-    /// Sleeps that long, or until woken.
-    fn sleep(&mut self, most: Nanos) {
+    /// Sleeps that long, or until woken; whether it was.
+    fn sleep(&mut self, most: Nanos) -> bool {
         let nudge = self.nudge.as_fd();
         let mut wanted = vec![PollFd::new(nudge, PollFlags::POLLIN)];
         wanted.extend(self.trigger.as_ref().map(|trigger| PollFd::new(trigger.as_fd(), PollFlags::POLLPRI)));
         let millis = u16::try_from(most.0.div_ceil(1_000_000)).unwrap_or(u16::MAX);
         // EINTR only means an early look.
-        let _ = poll(&mut wanted, PollTimeout::from(millis));
+        let is_woken = poll(&mut wanted, PollTimeout::from(millis)) != Ok(0);
         let told = |place: usize| wanted.get(place).and_then(PollFd::revents).unwrap_or(PollFlags::empty());
         let (is_nudged, is_gone) =
             (told(0).contains(PollFlags::POLLIN), told(1).contains(PollFlags::POLLERR));
@@ -108,7 +112,17 @@ impl Wakers {
         if is_gone {
             self.trigger = None;
         }
+        is_woken
     }
+}
+
+/// When to look again.
+#[derive(Clone, Copy)]
+struct Next {
+    look: Nanos,
+    glance: Nanos,
+    /// Look at once when so much less is free.
+    glance_bytes: u64,
 }
 
 /// The thread's state.
@@ -156,8 +170,8 @@ impl RoomKeeper {
         // Without a trigger it looks when it is time.
         let mut wakers = Wakers { nudge, trigger: self.pressure.trigger().ok() };
         loop {
-            let next_look = self.look(clock::now());
-            wakers.sleep(next_look);
+            let next = self.look(clock::now());
+            self.wait(&mut wakers, next);
             match thresholds.try_recv() {
                 Ok(setting) => {
                     self.room.set(setting);
@@ -170,10 +184,30 @@ impl RoomKeeper {
         self.job.release();
     }
 
-    /// Looks, and does what has to be done; how long until the next look.
-    fn look(&mut self, now: Nanos) -> Nanos {
+    /// Sleeps until the next look, glancing now and then at what is free.
+    fn wait(&self, wakers: &mut Wakers, Next { look, glance, glance_bytes }: Next) {
+        let due = clock::now().plus(look);
+        let before = (glance < look).then(|| self.glance()).flatten();
+        loop {
+            let left = due.since(clock::now());
+            if wakers.sleep(left.min(glance)) || left <= glance {
+                break;
+            }
+            if before.zip(self.glance()).is_none_or(|(before, free)| free + glance_bytes < before) {
+                break;
+            }
+        }
+    }
+
+    /// What others do not have.
+    fn glance(&self) -> Option<u64> {
+        Some(self.sensor.glance()?.saturating_add(self.job.glance()))
+    }
+
+    /// Looks, and does what has to be done.
+    fn look(&mut self, now: Nanos) -> Next {
         let (Some(scope), Some(job)) = (self.sensor.look(), self.job.job()) else {
-            return Nanos::from_secs(1);
+            return Next { look: NOTHING_TOLD, glance: NOTHING_TOLD, glance_bytes: 0 };
         };
         let JobMemory { resident, stalls, .. } = job;
         let view = RoomView {
@@ -206,7 +240,8 @@ impl RoomKeeper {
         }
         let has_ceiling = self.job.has_ceiling();
         self.tell(|shown| shown.ceiling_bytes = action.ceiling_bytes.filter(|_| has_ceiling));
-        action.next_look
+        let RoomAction { next_look: look, next_glance: glance, glance_bytes, .. } = action;
+        Next { look, glance, glance_bytes }
     }
 
     fn tell(&self, change: impl FnOnce(&mut RoomShown)) {

@@ -341,8 +341,7 @@ impl Engine {
             let dev = DevT::from_kernel(dev);
             match self.disk_of(libc::makedev(dev.major, dev.minor)) {
                 Some(disk) => self.step(disk, now, Input::Arrive(ticket)),
-                // Nobody's gaps are known there.
-                None => drop(pages.grant(ticket)),
+                None => pages.answer_unwatched(ticket),
             }
         }
         let until = pages.hold_until(now);

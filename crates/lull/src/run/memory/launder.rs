@@ -4,7 +4,8 @@
 //!   free memory, the job's ──▶ Launder ──a piece──▶ its disk's turn ──granted──▶ process_madvise(MADV_PAGEOUT)
 //! ```
 //! It has the marks of lull's other work: its writes carry the idle class. While there is nothing to write it looks four times a second, and
-//! only where swap lies on a disk and the job has a memory group that tells what of it is clean. It ends with the supervisor; a piece that
+//! only where swap lies on a disk that lull watches, since nobody else tells when that is idle, and the job has a memory group that tells
+//! what of it is clean. It ends with the supervisor; a piece that
 //! is being written then is written by the kernel.
 
 use std::os::fd::AsFd;
@@ -22,7 +23,7 @@ use lull_linux::root::Root;
 use lull_linux::sense::room::RoomSensor;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::link::Link;
+use super::link::{Link, Verdict};
 use super::room::RoomShown;
 
 /// How often it looks while there is nothing to write.
@@ -67,9 +68,12 @@ impl Launderer {
                 asked = self.next(now).map(|(device, bytes)| (self.link.ask_launder(device), bytes));
             }
             self.wait();
-            for ticket in self.link.take_launder() {
-                if let Some((_, bytes)) = asked.take_if(|(waiting, _)| *waiting == ticket) {
-                    self.write(bytes);
+            for (ticket, verdict) in self.link.take_launder() {
+                match (asked.take_if(|(waiting, _)| *waiting == ticket), verdict) {
+                    (Some((_, bytes)), Verdict::Granted) => self.write(bytes),
+                    // Perhaps swap lies elsewhere when it is looked at next.
+                    (Some(_), Verdict::Refused) => self.device = None,
+                    (None, _) => {}
                 }
             }
         }
@@ -98,11 +102,9 @@ impl Launderer {
 
     /// Writes a piece. One that the kernel refuses counts for the pass, which so comes to its end.
     fn write(&mut self, bytes: u64) {
-        let written = self.processes.page_out(bytes).is_ok();
+        let written = self.processes.page_out(bytes).unwrap_or(0);
         self.launder.wrote(bytes);
-        if written {
-            self.shown.lock().unwrap_or_else(PoisonError::into_inner).laundered_bytes += bytes;
-        }
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).laundered_bytes += written;
     }
 
     fn wait(&self) {

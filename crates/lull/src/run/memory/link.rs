@@ -4,7 +4,7 @@
 //! ```text
 //!   keeper ──ask(device, ticket)──▶ loop: Resource.step(Arrive) … its turn ──grant──▶ keeper writes the piece
 //!          ──hold_until──────────▶ loop: the job is frozen until then
-//!   launderer ──ask_launder──▶ loop: … its turn ──grant──▶ launderer writes a piece of the job's memory to swap
+//!   launderer ──ask_launder──▶ loop: … its turn ──grant──▶ launderer writes a piece of the job's memory to swap, unless its disk is not watched
 //!   room   ──short_until─────────▶ keeper: what can go without being written goes now
 //! ```
 //!
@@ -32,6 +32,15 @@ pub(crate) struct Wish {
     pub(crate) ticket: Ticket,
 }
 
+/// What became of a wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Its turn has come.
+    Granted,
+    /// It will have none.
+    Refused,
+}
+
 /// Why the job is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
@@ -45,7 +54,7 @@ pub(super) enum Cause {
 pub(crate) struct Link {
     wishes: Mutex<VecDeque<Wish>>,
     granted: Mutex<Vec<Ticket>>,
-    granted_launder: Mutex<Vec<Ticket>>,
+    answered_launder: Mutex<Vec<(Ticket, Verdict)>>,
     next_ticket: AtomicU64,
     contended: AtomicBool,
     hold_until_ns: [AtomicU64; 2],
@@ -67,7 +76,7 @@ impl Link {
         Self {
             wishes: Mutex::default(),
             granted: Mutex::default(),
-            granted_launder: Mutex::default(),
+            answered_launder: Mutex::default(),
             next_ticket: AtomicU64::new(0),
             contended: AtomicBool::new(false),
             hold_until_ns: [const { AtomicU64::new(0) }; 2],
@@ -113,9 +122,9 @@ impl Link {
         std::mem::take(&mut *lock(&self.granted))
     }
 
-    /// The pieces of memory whose turn has come.
-    pub(super) fn take_launder(&self) -> Vec<Ticket> {
-        std::mem::take(&mut *lock(&self.granted_launder))
+    /// The pieces of memory about which something was decided.
+    pub(super) fn take_launder(&self) -> Vec<(Ticket, Verdict)> {
+        std::mem::take(&mut *lock(&self.answered_launder))
     }
 
     /// Ends the launderer.
@@ -188,10 +197,7 @@ impl Link {
         let is_piece = ticket.0 & WRITE != 0;
         let is_memory = ticket.0 & LAUNDER != 0;
         match (is_piece, is_memory) {
-            (true, true) => {
-                lock(&self.granted_launder).push(ticket);
-                self.to_launderer.give();
-            }
+            (true, true) => self.answer_launder(ticket, Verdict::Granted),
             (true, false) => {
                 lock(&self.granted).push(ticket);
                 self.to_keeper.give();
@@ -199,5 +205,19 @@ impl Link {
             (false, _) => {}
         }
         is_piece
+    }
+
+    /// Answers a wish for a disk whose gaps nobody knows. What is dirty the kernel would write too; memory it would leave alone.
+    pub(crate) fn answer_unwatched(&self, ticket: Ticket) {
+        if ticket.0 & LAUNDER == 0 {
+            self.grant(ticket);
+        } else {
+            self.answer_launder(ticket, Verdict::Refused);
+        }
+    }
+
+    fn answer_launder(&self, ticket: Ticket, verdict: Verdict) {
+        lock(&self.answered_launder).push((ticket, verdict));
+        self.to_launderer.give();
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lull_core::{Nanos, Ticket};
 
 use super::MemorySummary;
-use super::link::{Cause, Link};
+use super::link::{Cause, Link, Verdict};
 use crate::run::supervisor::Nudge;
 
 #[test]
@@ -38,7 +38,12 @@ fn a_piece_waits_for_its_turn_and_a_hold_ends_by_itself() {
     assert_eq!(link.take_granted(), [ticket]);
     let memory = link.ask_launder(7);
     assert!(link.grant(memory) && link.take_granted().is_empty());
-    assert_eq!(link.take_launder(), [memory]);
+    assert_eq!(link.take_launder(), [(memory, Verdict::Granted)]);
+    let [dirty, memory] = [link.ask(9), link.ask_launder(9)];
+    link.answer_unwatched(dirty);
+    link.answer_unwatched(memory);
+    assert_eq!(link.take_granted(), [dirty], "the kernel would write it at some time too");
+    assert_eq!(link.take_launder(), [(memory, Verdict::Refused)], "nobody knows a gap there");
     assert!(!link.is_over());
     link.end();
     assert!(link.is_over());

@@ -10,6 +10,7 @@
 //! | [`policy`], [`regulator`] | the policies that hold the whole job: smart, manners |
 //! | [`slo`] | the user's own measure of the foreground |
 //! | [`sensors`], [`cpu_start`], [`family`] | choosing and starting sensors |
+//! | [`quiet`] | whether calls may pass until the sensors stand |
 //! | [`reader`] | reading ahead for the job in the gaps |
 //! | [`memory`] | the job leaves the page cache as it was, and the foreground its memory |
 //! | [`adjust`] | changing a run while it runs |
@@ -32,6 +33,7 @@ mod messages;
 pub(crate) mod net;
 pub(crate) mod policy;
 mod protect;
+mod quiet;
 mod reader;
 mod regulator;
 pub(crate) mod sensors;

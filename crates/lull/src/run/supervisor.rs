@@ -33,6 +33,7 @@ use super::memory::{Memory, MemoryAim};
 use super::messages::{FromSupervisor, ToSupervisor};
 use super::net::when_used::WhenUsed;
 use super::net::{self, Net};
+use super::quiet::Quiet;
 use super::regulator::Regulator;
 use super::sensors::{self, Sensors};
 use super::settings::{LendNet, RunSettings};
@@ -237,6 +238,7 @@ impl Supervisor {
     pub(crate) fn run(mut self) {
         // SAFETY: plain integers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
+        let quiet = self.settings.watches_disks.then(Quiet::begin);
         // The user's measure is not background: it begins before this process is.
         let slo = self.settings.slo.take().and_then(|choice| {
             let failed = |error| self.notes.push(format!("--slo: cannot start a shell: {error}"));
@@ -270,25 +272,31 @@ impl Supervisor {
             self.notes.push(format!("lull set cannot reach this run: {error}"));
         }
         let Some(listener) = self.wait_for_listener() else { return };
-        // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
+        // Calls trapped from now on wait in the kernel until somebody receives them; the job need not wait for that to begin.
         self.tell(&FromSupervisor::Serving);
         let began = clock::now();
-        let Sensors { disks, bpf, kind, notes, unmet } = sensors::start(&self.settings, &family);
-        self.notes.extend(notes);
-        self.unmet.extend(unmet);
-        let engine = Arc::new(Mutex::new(Engine::new(disks, family.clone(), Arc::clone(&self.shared))));
-        let net_sensor = net.as_ref().map_or(-1, Net::wake_fd);
-        lock(&engine).net = net;
-        lock(&engine).regulator = Regulator::new(&self.settings, &family);
-        let gone = Arc::new(AtomicBool::new(false));
+        let engine = Engine::new(Vec::new(), family.clone(), Arc::clone(&self.shared));
+        let engine = Arc::new(Mutex::new(engine));
         lock(&engine).pages = memory.as_ref().map(|memory| Arc::clone(&memory.link));
-        if let Some(listener) = &listener {
+        lock(&engine).net_when_used = WhenUsed::new(&self.settings, &family, &nudge);
+        let gone = Arc::new(AtomicBool::new(false));
+        let receive = |listener: &Arc<Listener>| {
             lock(&engine).set_listener(Arc::clone(listener));
-            lock(&engine).net_when_used = WhenUsed::new(&self.settings, &family, &nudge);
             let (listener, shared) = (Arc::clone(listener), Arc::clone(&self.shared));
             let (engine, nudge, gone) = (Arc::clone(&engine), Arc::clone(&nudge), Arc::clone(&gone));
             std::thread::spawn(move || gate_thread(&listener, &shared, &engine, &nudge, &gone));
-        }
+        };
+        // An engine without disks passes every call that would use one.
+        let passes_early = quiet.is_none_or(|quiet| quiet.lasts());
+        listener.iter().filter(|_| passes_early).for_each(receive);
+        let Sensors { disks, bpf, kind, notes, unmet } = sensors::start(&self.settings, &family);
+        lock(&engine).disks = disks;
+        listener.iter().filter(|_| !passes_early).for_each(receive);
+        self.notes.extend(notes);
+        self.unmet.extend(unmet);
+        let net_sensor = net.as_ref().map_or(-1, Net::wake_fd);
+        lock(&engine).net = net;
+        lock(&engine).regulator = Regulator::new(&self.settings, &family);
         let sensing = clock::now();
         let sensor = bpf.as_ref().map_or(-1, lull_bpf::BlockSensor::wake_fd);
         let is_refused = self.settings.watches_disks && bpf.is_none();

@@ -5,11 +5,13 @@
 
 mod common;
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Child;
 
 use common::net::{
-    bed, disturb, has_own_congestion_control, held_upload, on_left, receiver, rooms, socket, summary_at,
+    bed, disturb, for_bash, has_own_congestion_control, held_upload, on_left, receiver, rooms, socket,
+    summary_at,
 };
 use common::{
     assert_nothing_left, clean_text, finish, helper, lull_run, needs_root, new_marker, output, send,
@@ -68,10 +70,10 @@ fn root_a_job_without_internet_sockets_loads_nothing() {
 fn root_an_upload_that_nobody_named_is_background_in_both_protocols() {
     let Some(bed) = bed() else { return };
     for address in [bed.right.v4(), bed.right.v6()] {
-        let (port, received) = receiver(&bed, address);
+        let (to, received) = receiver(&bed, address);
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = file.path().to_str().unwrap();
-        let script = format!("head -c 2000000 /dev/zero > /dev/tcp/{address}/{port}; echo done");
+        let script = format!("head -c 2000000 /dev/zero > {}; echo done", for_bash(to));
         let output = output(&mut on_left(&bed, &["--json", "--summary", path], &script));
         assert_eq!(clean_text(&output), "done\n");
         assert_eq!(received.join().unwrap(), 2_000_000);
@@ -88,9 +90,9 @@ fn root_an_upload_that_nobody_named_is_background_in_both_protocols() {
 fn root_the_first_connection_is_held_and_flows_when_helpers_are_killed() {
     for names in [&["lull-supervisor"][..], &["lull-guardian", "lull-supervisor"]] {
         let Some(bed) = bed() else { return };
-        let (port, received) = receiver(&bed, bed.right.v4());
+        let (to, received) = receiver(&bed, bed.right.v4());
         let marker = new_marker();
-        let child = held_upload(&bed, &ENDLESS, port, 10_000_000, &marker);
+        let child = held_upload(&bed, &ENDLESS, to, 10_000_000, &marker);
         let (front, supervisor) = (child.id(), supervisor(&child));
         assert!(has_own_congestion_control(supervisor));
         let pids: Vec<u32> = names.iter().map(|name| helper(front, name).unwrap()).collect();
@@ -106,9 +108,9 @@ fn root_the_first_connection_is_held_and_flows_when_helpers_are_killed() {
 }
 
 /// Starts a job that connects once `go` is there; its supervisor is stopped, and will not answer.
-fn waiting_for_a_socket(bed: &Bed, signs: &Path, port: u16, marker: &str) -> (Child, u32) {
+fn waiting_for_a_socket(bed: &Bed, signs: &Path, to: SocketAddr, marker: &str) -> (Child, u32) {
     let (ready, go) = (signs.join("ready"), signs.join("go"));
-    let connect = format!("exec 3> /dev/tcp/{}/{port}; echo data >&3 && echo done", bed.right.v4());
+    let connect = format!("exec 3> {}; echo data >&3 && echo done", for_bash(to));
     let script = format!("> {}; {}{connect}", ready.display(), until(&go));
     let child = spawn_marked(&mut on_left(bed, &[], &script), marker);
     wait_until("the job to begin", || ready.exists());
@@ -127,8 +129,8 @@ fn waiting_for_a_socket(bed: &Bed, signs: &Path, port: u16, marker: &str) -> (Ch
 fn root_a_socket_that_waits_is_made_when_the_supervisor_is_killed() {
     let Some(bed) = bed() else { return };
     let (signs, marker) = (signs(), new_marker());
-    let (port, received) = receiver(&bed, bed.right.v4());
-    let (child, supervisor) = waiting_for_a_socket(&bed, signs.path(), port, &marker);
+    let (to, received) = receiver(&bed, bed.right.v4());
+    let (child, supervisor) = waiting_for_a_socket(&bed, signs.path(), to, &marker);
     let front = child.id();
     assert!(send(supervisor, libc::SIGKILL));
     let output = finish(child);
@@ -141,8 +143,8 @@ fn root_a_socket_that_waits_is_made_when_the_supervisor_is_killed() {
 fn root_a_socket_that_waits_is_made_when_the_supervisor_comes_to_it() {
     let Some(bed) = bed() else { return };
     let (signs, marker) = (signs(), new_marker());
-    let (port, received) = receiver(&bed, bed.right.v4());
-    let (child, supervisor) = waiting_for_a_socket(&bed, signs.path(), port, &marker);
+    let (to, received) = receiver(&bed, bed.right.v4());
+    let (child, supervisor) = waiting_for_a_socket(&bed, signs.path(), to, &marker);
     let front = child.id();
     // The guardian is replaced, and does not mix the two up.
     assert!(send(helper(front, "lull-guardian").unwrap(), libc::SIGKILL));
@@ -162,11 +164,11 @@ fn root_eight_jobs_at_once_have_a_congestion_control_and_a_room_each() {
     let datagrams = format!("/dev/udp/{}/{}", bed.right.v4(), sink.local_addr().unwrap().port());
     let mut jobs = Vec::new();
     for _ in 0..JOBS {
-        let (port, received) = receiver(&bed, bed.right.v4());
-        let to = format!("/dev/tcp/{}/{port}", bed.right.v4());
+        let (to, received) = receiver(&bed, bed.right.v4());
         let script = format!(
-            "exec 3> {to} 4> {datagrams}; head -c 20000 /dev/zero >&3; \
+            "exec 3> {} 4> {datagrams}; head -c 20000 /dev/zero >&3; \
              until [ -e {} ]; do echo datagram >&4; sleep 0.05; done; echo done",
+            for_bash(to),
             go.display()
         );
         let options = ["--interval", "inf", "--longest-hold", "5ms"];

@@ -14,8 +14,8 @@ use common::net::{
     summary_at,
 };
 use common::{
-    assert_nothing_left, clean_text, finish, helper, lull_run, needs_root, new_marker, output, send,
-    spawn_marked, state_of, wait_until,
+    assert_nothing_left, clean_text, finish, groups_of, helper, in_own_mounts, lull_run, needs_root,
+    new_marker, output, send, spawn_marked, state_of, wait_until,
 };
 use lull_bench::netbed::Bed;
 
@@ -83,6 +83,45 @@ fn root_an_upload_that_nobody_named_is_background_in_both_protocols() {
         // The kernel goes on with what the socket still holds when the job has ended.
         assert!(interface["background_bytes"].as_u64().unwrap() >= 100_000, "{summary}");
         assert!(interface["foreground_bytes"].as_u64().unwrap() < 10_000, "{summary}");
+    }
+}
+
+/// For [`in_own_mounts`]: what `ip netns exec` does to the mounts, so that no control groups are to be seen.
+const NEW_SYS: &str = "umount -l /sys; mount -t sysfs sysfs /sys; exec \"$@\"";
+
+#[test]
+fn root_control_groups_that_are_not_mounted_here_are_found_and_left_clean_after_a_kill() {
+    for victims in [&[][..], &["lull-guardian", "lull-supervisor"]] {
+        let Some(bed) = bed() else { return };
+        let (to, received) = receiver(&bed, bed.right.v4());
+        let signs = signs();
+        let (go, summary) = (signs.path().join("go"), signs.path().join("summary"));
+        let script = format!(
+            "head -c 1000000 /dev/zero > {}; ls /sys/fs/cgroup; {}echo done",
+            for_bash(to),
+            until(&go)
+        );
+        let mut command = on_left(&bed, &["--json", "--summary", summary.to_str().unwrap()], &script);
+        command = in_own_mounts(&command, NEW_SYS);
+        bed.left.namespace().confine(&mut command);
+        let marker = new_marker();
+        let child = spawn_marked(&mut command, &marker);
+        let front = child.id();
+        assert_eq!(received.join().unwrap(), 1_000_000);
+        assert!(!groups_of(front).is_empty());
+        for name in victims {
+            assert!(send(helper(front, name).unwrap(), libc::SIGKILL));
+        }
+        give(&go);
+        let output = finish(child);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n");
+        if victims.is_empty() {
+            assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+            let net = &summary_at(summary.to_str().unwrap())["net"];
+            assert_eq!(net["congestion"], "lull_idle", "{net}");
+            assert!(net["interfaces"][0]["background_bytes"].as_u64().unwrap() >= 100_000, "{net}");
+        }
+        assert_nothing_left(front, &marker);
     }
 }
 

@@ -53,6 +53,10 @@ pub const DEVICE: &str = "net0";
 const BURST: Nanos = Nanos::from_micros(250);
 /// … but so many packets at least.
 const BURST_PACKETS: u64 = 3;
+/// Of the queue with two classes.
+const HANDLE: &str = "1:";
+/// One more address of the right host, see [`Bed::add_background_address`].
+const BACKGROUND: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 12);
 /// Of a packet with its link header.
 const FRAME_BYTES: u64 = 1514;
 
@@ -158,7 +162,7 @@ impl Host {
             ));
         }
         let leaf = format!("bfifo limit {queue_bytes}");
-        let commands = arrangement(DEVICE, "1:", u64::from(rate) * 1_000, burst, &leaf);
+        let commands = arrangement(DEVICE, HANDLE, u64::from(rate) * 1_000, burst, &leaf);
         commands.iter().try_for_each(|words| self.configure(words))
     }
 }
@@ -171,6 +175,7 @@ pub struct Bed {
     /// Where they are received.
     pub right: Host,
     relay: Option<Relay>,
+    queue: Queue,
 }
 
 impl Bed {
@@ -198,7 +203,26 @@ impl Bed {
         };
         left.start(plan)?;
         right.start(plan)?;
-        Ok(Self { left, right, relay })
+        Ok(Self { left, right, relay, queue: plan.queue })
+    }
+
+    /// Gives the right host one more address, for what is background there although it does not say so: connections of the
+    /// left one to it have this congestion control, if one is named, and where there are two classes they go last.
+    ///
+    /// # Errors
+    /// When the kernel or a tool refuses a part, in its own words.
+    pub fn add_background_address(&self, congestion: Option<&str>) -> Result<IpAddr, Error> {
+        let address = IpAddr::from(BACKGROUND);
+        self.right.configure(&format!("ip addr add {address}/24 dev {DEVICE}"))?;
+        if let Some(name) = congestion {
+            self.left.configure(&format!("ip route add {address}/32 dev {DEVICE} congctl {name}"))?;
+        }
+        if self.queue == Queue::LowerEffortLast {
+            self.left.configure(&format!(
+                "tc filter add dev {DEVICE} parent {HANDLE} protocol ip u32 match ip dst {address}/32 flowid {HANDLE}20"
+            ))?;
+        }
+        Ok(address)
     }
 
     /// Whether the relay still carries packets; true without one.

@@ -88,15 +88,19 @@ pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
 pub fn one_line(run: &Run) -> String {
     let mut parts = vec![format!("{} round {} {:12}", run.case, run.round, run.contender)];
     if let Some(foreground) = &run.foreground {
-        let latency = foreground.latency.unwrap_or_default();
-        let [p50, p99] = [latency.p50_ns, latency.p99_ns].map(Nanos);
         let rate = foreground.requests as f64 / foreground.seconds.max(1e-9);
-        let mean = Nanos(latency.mean_ns);
-        parts.push(match foreground.requests {
+        let mut part = match foreground.requests {
             0 => "foreground: no request ended".to_owned(),
-            _ if rate < 10.0 => format!("foreground {rate:.2}/s, mean {mean}, median {p50}, p99 {p99}"),
-            _ => format!("foreground {rate:.0}/s, mean {mean}, median {p50}, p99 {p99}"),
-        });
+            _ if rate < 10.0 => format!("foreground {rate:.2}/s"),
+            _ => format!("foreground {rate:.0}/s"),
+        };
+        let served = foreground.latency.filter(|_| foreground.requests > 0).map(|latency| ("", latency));
+        let round_trip = foreground.probe.as_ref().map(|probe| ("round trip ", probe.latency));
+        for (what, latency) in served.into_iter().chain(round_trip) {
+            let [mean, p50, p99] = [latency.mean_ns, latency.p50_ns, latency.p99_ns].map(Nanos);
+            part += &format!(", {what}mean {mean}, median {p50}, p99 {p99}");
+        }
+        parts.push(part);
     }
     if let Some(background) = &run.background {
         parts.push(match background.wall_s {

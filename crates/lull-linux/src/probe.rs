@@ -23,6 +23,7 @@ pub mod bpf;
 pub mod cgroups;
 pub mod cpu;
 pub mod disks;
+pub mod elsewhere;
 pub mod kernel;
 pub mod net;
 pub mod seccomp;

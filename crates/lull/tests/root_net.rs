@@ -7,11 +7,12 @@
 
 mod common;
 
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::process::Child;
 
 use common::net::{
-    bed, disturb, has_own_congestion_control, held_upload, on_left, receiver, rooms, socket, summary_at,
+    bed, connections, disturb, for_bash, has_own_congestion_control, held_upload, listener, number_of,
+    on_left, receiver, rooms, socket, summary_at,
 };
 use common::{assert_nothing_left, clean_text, finish, helper, new_marker, send, spawn_marked, wait_until};
 use lull_bench::netbed::{self, Bed};
@@ -22,11 +23,11 @@ const ENDLESS: [&str; 4] = ["--resources", "net", "--interval", "inf"];
 fn root_what_the_job_sends_is_counted_as_background_in_both_protocols() {
     let Some(bed) = bed() else { return };
     for address in [bed.right.v4(), bed.right.v6()] {
-        let (port, received) = receiver(&bed, address);
+        let (to, received) = receiver(&bed, address);
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = file.path().to_str().unwrap();
         let options = ["--resources", "net", "--json", "--summary", path];
-        let script = format!("head -c 2000000 /dev/zero > /dev/tcp/{address}/{port}; echo done");
+        let script = format!("head -c 2000000 /dev/zero > {}; echo done", for_bash(to));
         let output = common::output(&mut on_left(&bed, &options, &script));
         assert_eq!(clean_text(&output), "done\n");
         assert_eq!(received.join().unwrap(), 2_000_000);
@@ -42,10 +43,10 @@ fn root_what_the_job_sends_is_counted_as_background_in_both_protocols() {
 #[test]
 fn root_a_killed_supervisor_leaves_held_traffic_flowing_and_nothing_attached() {
     let Some(bed) = bed() else { return };
-    let (port, received) = receiver(&bed, bed.right.v4());
+    let (to, received) = receiver(&bed, bed.right.v4());
     let marker = new_marker();
     // At the trickle of a held connection this would take more than two minutes.
-    let child = held_upload(&bed, &ENDLESS, port, 10_000_000, &marker);
+    let child = held_upload(&bed, &ENDLESS, to, 10_000_000, &marker);
     let front = child.id();
     let supervisor = helper(front, "lull-supervisor").unwrap();
     assert!(has_own_congestion_control(supervisor));
@@ -61,10 +62,9 @@ fn root_a_killed_supervisor_leaves_held_traffic_flowing_and_nothing_attached() {
 #[test]
 fn root_a_held_upload_goes_on_when_the_interval_is_over() {
     let Some(bed) = bed() else { return };
-    let (port, received) = receiver(&bed, bed.right.v4());
+    let (to, received) = receiver(&bed, bed.right.v4());
     let marker = new_marker();
-    let to = format!("/dev/tcp/{}/{port}", bed.right.v4());
-    let script = format!("head -c 3000000 /dev/zero > {to}; echo done");
+    let script = format!("head -c 3000000 /dev/zero > {}; echo done", for_bash(to));
     let options = ["--resources", "net", "--interval", "300ms"];
     let child = spawn_marked(&mut on_left(&bed, &options, &script), &marker);
     let front = child.id();
@@ -130,38 +130,33 @@ fn held_sender(bed: &Bed, sink: &UdpSocket, marker: &str) -> Child {
 }
 
 /// The largest window that the job's connection to this host has announced to a sender that never stops.
-fn announced(bed: &Bed, port: u16) -> u64 {
-    let filter = format!("sport = :{port}");
-    let output = bed.right.command("ss").args(["-Htin", &filter]).output().unwrap();
-    let shown = String::from_utf8(output.stdout).unwrap();
-    let window = shown.split_once("snd_wnd:").map(|(_, rest)| rest.split(' ').next().unwrap().trim().parse());
-    window.map_or(0, Result::unwrap)
+fn announced(bed: &Bed, from: SocketAddr) -> u64 {
+    let shown = connections(&bed.right, &format!("sport = :{}", from.port()));
+    number_of(&shown, "snd_wnd:").unwrap_or(0)
 }
 
 /// Sends to the first who connects until that one is gone.
-fn sender(bed: &Bed) -> u16 {
+fn sender(bed: &Bed) -> SocketAddr {
     use std::io::Write;
-    let any = SocketAddr::new(bed.right.v4(), 0);
-    let listener = bed.right.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let (from, listener) = listener(&bed.right, bed.right.v4());
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         while stream.write_all(&[7; 1 << 14]).is_ok() {}
     });
-    port
+    from
 }
 
 /// The largest window of a connection that is held: two packets, rounded up as windows are.
 const HELD: u64 = 4_096;
 
-/// A job that receives without end from `port` of the other host, held by now.
-fn held_receiver(bed: &Bed, port: u16, options: &[&str], marker: &str) -> Child {
+/// A job that receives without end from there, held by now.
+fn held_receiver(bed: &Bed, from: SocketAddr, options: &[&str], marker: &str) -> Child {
     // Calls too small to be trapped: where all of lull is killed nobody is left to answer them.
-    let script = format!("exec 3<> /dev/tcp/{}/{port}; exec dd bs=4k <&3 > /dev/null", bed.right.v4());
+    let script = format!("exec 3<> {}; exec dd bs=4k <&3 > /dev/null", for_bash(from));
     let child = spawn_marked(&mut on_left(bed, options, &script), marker);
     wait_until("the window to be small", || {
         disturb(bed);
-        (1..=HELD).contains(&announced(bed, port))
+        (1..=HELD).contains(&announced(bed, from))
     });
     child
 }
@@ -169,11 +164,11 @@ fn held_receiver(bed: &Bed, port: u16, options: &[&str], marker: &str) -> Child 
 #[test]
 fn root_what_the_job_receives_is_slowed_and_flows_again_after_a_kill() {
     let Some(bed) = bed() else { return };
-    let (port, marker) = (sender(&bed), new_marker());
-    let child = held_receiver(&bed, port, &ENDLESS, &marker);
+    let (from, marker) = (sender(&bed), new_marker());
+    let child = held_receiver(&bed, from, &ENDLESS, &marker);
     let front = child.id();
     assert!(send(helper(front, "lull-supervisor").unwrap(), libc::SIGKILL));
-    wait_until("the window to be wide again", || announced(&bed, port) > HELD);
+    wait_until("the window to be wide again", || announced(&bed, from) > HELD);
     assert!(send(front, libc::SIGTERM));
     finish(child);
     assert_nothing_left(front, &marker);
@@ -182,8 +177,8 @@ fn root_what_the_job_receives_is_slowed_and_flows_again_after_a_kill() {
 #[test]
 fn root_the_next_lull_opens_windows_when_all_of_the_last_was_killed() {
     let Some(bed) = bed() else { return };
-    let (port, marker) = (sender(&bed), new_marker());
-    let mut child = held_receiver(&bed, port, &ENDLESS, &marker);
+    let (from, marker) = (sender(&bed), new_marker());
+    let mut child = held_receiver(&bed, from, &ENDLESS, &marker);
     let front = child.id();
     let job = common::job_of(front);
     let helpers = ["lull-guardian", "lull-supervisor"].map(|name| helper(front, name).unwrap());
@@ -192,7 +187,7 @@ fn root_the_next_lull_opens_windows_when_all_of_the_last_was_killed() {
     }
     child.wait().unwrap();
     assert_eq!(clean_text(&common::output(&mut common::lull_run(&[], &["echo", "done"]))), "done\n");
-    wait_until("the window to be wide again", || announced(&bed, port) > HELD);
+    wait_until("the window to be wide again", || announced(&bed, from) > HELD);
     assert!(send(job, libc::SIGKILL));
     wait_until("the job to go", || common::state_of(job).is_none());
     assert_eq!(clean_text(&common::output(&mut common::lull_run(&[], &["echo", "done"]))), "done\n");
@@ -202,9 +197,7 @@ fn root_the_next_lull_opens_windows_when_all_of_the_last_was_killed() {
 /// Sends from this host to the other without end, for as long as the test lives.
 fn upload(bed: &Bed) {
     use std::io::{Read, Write};
-    let any = SocketAddr::new(bed.right.v4(), 0);
-    let listener = bed.right.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap();
-    let to = listener.local_addr().unwrap();
+    let (to, listener) = listener(&bed.right, bed.right.v4());
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut bytes = [0; 1 << 14];
@@ -217,10 +210,10 @@ fn upload(bed: &Bed) {
 #[test]
 fn root_an_upload_of_the_foreground_does_not_hold_what_the_job_receives() {
     let Some(bed) = bed() else { return };
-    let (port, marker) = (sender(&bed), new_marker());
+    let (from, marker) = (sender(&bed), new_marker());
     upload(&bed);
-    let child = held_receiver(&bed, port, &["--resources", "net", "--interval", "1s"], &marker);
-    wait_until("the window to be wide beside the upload alone", || announced(&bed, port) > HELD);
+    let child = held_receiver(&bed, from, &["--resources", "net", "--interval", "1s"], &marker);
+    wait_until("the window to be wide beside the upload alone", || announced(&bed, from) > HELD);
     assert!(send(child.id(), libc::SIGTERM));
     let front = child.id();
     finish(child);

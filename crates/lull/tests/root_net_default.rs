@@ -5,15 +5,17 @@
 
 mod common;
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Child;
 
 use common::net::{
-    bed, disturb, has_own_congestion_control, held_upload, on_left, receiver, rooms, socket, summary_at,
+    bed, disturb, for_bash, has_own_congestion_control, held_upload, on_left, receiver, rooms, socket,
+    summary_at,
 };
 use common::{
-    assert_nothing_left, clean_text, finish, helper, lull_run, needs_root, new_marker, output, send,
-    spawn_marked, state_of, wait_until,
+    assert_nothing_left, clean_text, finish, groups_of, helper, in_own_mounts, lull_run, needs_root,
+    new_marker, output, send, spawn_marked, state_of, wait_until,
 };
 use lull_bench::netbed::Bed;
 
@@ -68,10 +70,10 @@ fn root_a_job_without_internet_sockets_loads_nothing() {
 fn root_an_upload_that_nobody_named_is_background_in_both_protocols() {
     let Some(bed) = bed() else { return };
     for address in [bed.right.v4(), bed.right.v6()] {
-        let (port, received) = receiver(&bed, address);
+        let (to, received) = receiver(&bed, address);
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = file.path().to_str().unwrap();
-        let script = format!("head -c 2000000 /dev/zero > /dev/tcp/{address}/{port}; echo done");
+        let script = format!("head -c 2000000 /dev/zero > {}; echo done", for_bash(to));
         let output = output(&mut on_left(&bed, &["--json", "--summary", path], &script));
         assert_eq!(clean_text(&output), "done\n");
         assert_eq!(received.join().unwrap(), 2_000_000);
@@ -84,13 +86,52 @@ fn root_an_upload_that_nobody_named_is_background_in_both_protocols() {
     }
 }
 
+/// For [`in_own_mounts`]: what `ip netns exec` does to the mounts, so that no control groups are to be seen.
+const NEW_SYS: &str = "umount -l /sys; mount -t sysfs sysfs /sys; exec \"$@\"";
+
+#[test]
+fn root_control_groups_that_are_not_mounted_here_are_found_and_left_clean_after_a_kill() {
+    for victims in [&[][..], &["lull-guardian", "lull-supervisor"]] {
+        let Some(bed) = bed() else { return };
+        let (to, received) = receiver(&bed, bed.right.v4());
+        let signs = signs();
+        let (go, summary) = (signs.path().join("go"), signs.path().join("summary"));
+        let script = format!(
+            "head -c 1000000 /dev/zero > {}; ls /sys/fs/cgroup; {}echo done",
+            for_bash(to),
+            until(&go)
+        );
+        let mut command = on_left(&bed, &["--json", "--summary", summary.to_str().unwrap()], &script);
+        command = in_own_mounts(&command, NEW_SYS);
+        bed.left.namespace().confine(&mut command);
+        let marker = new_marker();
+        let child = spawn_marked(&mut command, &marker);
+        let front = child.id();
+        assert_eq!(received.join().unwrap(), 1_000_000);
+        assert!(!groups_of(front).is_empty());
+        for name in victims {
+            assert!(send(helper(front, name).unwrap(), libc::SIGKILL));
+        }
+        give(&go);
+        let output = finish(child);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n");
+        if victims.is_empty() {
+            assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+            let net = &summary_at(summary.to_str().unwrap())["net"];
+            assert_eq!(net["congestion"], "lull_idle", "{net}");
+            assert!(net["interfaces"][0]["background_bytes"].as_u64().unwrap() >= 100_000, "{net}");
+        }
+        assert_nothing_left(front, &marker);
+    }
+}
+
 #[test]
 fn root_the_first_connection_is_held_and_flows_when_helpers_are_killed() {
     for names in [&["lull-supervisor"][..], &["lull-guardian", "lull-supervisor"]] {
         let Some(bed) = bed() else { return };
-        let (port, received) = receiver(&bed, bed.right.v4());
+        let (to, received) = receiver(&bed, bed.right.v4());
         let marker = new_marker();
-        let child = held_upload(&bed, &ENDLESS, port, 10_000_000, &marker);
+        let child = held_upload(&bed, &ENDLESS, to, 10_000_000, &marker);
         let (front, supervisor) = (child.id(), supervisor(&child));
         assert!(has_own_congestion_control(supervisor));
         let pids: Vec<u32> = names.iter().map(|name| helper(front, name).unwrap()).collect();
@@ -106,9 +147,9 @@ fn root_the_first_connection_is_held_and_flows_when_helpers_are_killed() {
 }
 
 /// Starts a job that connects once `go` is there; its supervisor is stopped, and will not answer.
-fn waiting_for_a_socket(bed: &Bed, signs: &Path, port: u16, marker: &str) -> (Child, u32) {
+fn waiting_for_a_socket(bed: &Bed, signs: &Path, to: SocketAddr, marker: &str) -> (Child, u32) {
     let (ready, go) = (signs.join("ready"), signs.join("go"));
-    let connect = format!("exec 3> /dev/tcp/{}/{port}; echo data >&3 && echo done", bed.right.v4());
+    let connect = format!("exec 3> {}; echo data >&3 && echo done", for_bash(to));
     let script = format!("> {}; {}{connect}", ready.display(), until(&go));
     let child = spawn_marked(&mut on_left(bed, &[], &script), marker);
     wait_until("the job to begin", || ready.exists());
@@ -127,8 +168,8 @@ fn waiting_for_a_socket(bed: &Bed, signs: &Path, port: u16, marker: &str) -> (Ch
 fn root_a_socket_that_waits_is_made_when_the_supervisor_is_killed() {
     let Some(bed) = bed() else { return };
     let (signs, marker) = (signs(), new_marker());
-    let (port, received) = receiver(&bed, bed.right.v4());
-    let (child, supervisor) = waiting_for_a_socket(&bed, signs.path(), port, &marker);
+    let (to, received) = receiver(&bed, bed.right.v4());
+    let (child, supervisor) = waiting_for_a_socket(&bed, signs.path(), to, &marker);
     let front = child.id();
     assert!(send(supervisor, libc::SIGKILL));
     let output = finish(child);
@@ -141,8 +182,8 @@ fn root_a_socket_that_waits_is_made_when_the_supervisor_is_killed() {
 fn root_a_socket_that_waits_is_made_when_the_supervisor_comes_to_it() {
     let Some(bed) = bed() else { return };
     let (signs, marker) = (signs(), new_marker());
-    let (port, received) = receiver(&bed, bed.right.v4());
-    let (child, supervisor) = waiting_for_a_socket(&bed, signs.path(), port, &marker);
+    let (to, received) = receiver(&bed, bed.right.v4());
+    let (child, supervisor) = waiting_for_a_socket(&bed, signs.path(), to, &marker);
     let front = child.id();
     // The guardian is replaced, and does not mix the two up.
     assert!(send(helper(front, "lull-guardian").unwrap(), libc::SIGKILL));
@@ -162,11 +203,11 @@ fn root_eight_jobs_at_once_have_a_congestion_control_and_a_room_each() {
     let datagrams = format!("/dev/udp/{}/{}", bed.right.v4(), sink.local_addr().unwrap().port());
     let mut jobs = Vec::new();
     for _ in 0..JOBS {
-        let (port, received) = receiver(&bed, bed.right.v4());
-        let to = format!("/dev/tcp/{}/{port}", bed.right.v4());
+        let (to, received) = receiver(&bed, bed.right.v4());
         let script = format!(
-            "exec 3> {to} 4> {datagrams}; head -c 20000 /dev/zero >&3; \
+            "exec 3> {} 4> {datagrams}; head -c 20000 /dev/zero >&3; \
              until [ -e {} ]; do echo datagram >&4; sleep 0.05; done; echo done",
+            for_bash(to),
             go.display()
         );
         let options = ["--interval", "inf", "--longest-hold", "5ms"];

@@ -7,21 +7,14 @@ mod common;
 use std::process::Command;
 
 use common::pty::Terminal;
-use common::{lull, needs_root, output};
-use lull_bench::netbed::{self, Bed, LinkPlan};
+use common::{lull, output};
+use lull_bench::netbed::{self, Bed};
 
 const NAMES: [&str; 2] = [netbed::DEVICE, "net1"];
 
 /// A network whose hosts have a second link.
 fn bed() -> Option<Bed> {
-    if !needs_root() {
-        return None;
-    }
-    if let Some(why) = netbed::obstacle() {
-        eprintln!("SKIPPED: {why}");
-        return None;
-    }
-    let bed = Bed::build(&LinkPlan::of_rate(100)).unwrap();
+    let bed = common::net::bed()?;
     let ip = |host: &netbed::Host, words: &str| {
         assert!(host.command("ip").args(words.split(' ')).status().unwrap().success(), "{words}");
     };

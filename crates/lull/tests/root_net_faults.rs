@@ -13,9 +13,8 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
 
-use common::net::bed;
+use common::net::{DISCARD_PORT, any_of, bed, connections, disturb_to, number_of, receiver};
 use common::{AWAKE, assert_nothing_left, finish, lull_run, new_marker, spawn_marked, wait_until};
 use lull_bench::netbed::{Bed, Host};
 use nix::sys::socket::{
@@ -29,19 +28,6 @@ const BYTES: usize = 200_000;
 const SHARED_PORT: u16 = 7_117;
 /// DSCP 1 in the upper six bits of the field.
 const LOWER_EFFORT: i32 = 0x04;
-
-/// Receives one connection on the right host; where, and how many bytes came.
-fn receiver(bed: &Bed, address: IpAddr) -> (SocketAddr, JoinHandle<usize>) {
-    let any = SocketAddr::new(address, 0);
-    let listener = bed.right.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap();
-    let to = listener.local_addr().unwrap();
-    let received = std::thread::spawn(move || {
-        let mut data = Vec::new();
-        listener.accept().unwrap().0.read_to_end(&mut data).unwrap();
-        data.len()
-    });
-    (to, received)
-}
 
 /// This program as a job under lull on the left host, and its summary at the end.
 struct JobRun {
@@ -260,18 +246,6 @@ fn shared(address: IpAddr, kind: SockType) -> OwnedFd {
     fd
 }
 
-/// One packet of the foreground, to this address of the right host.
-fn disturb(bed: &Bed, to: IpAddr) {
-    let socket = bed.left.namespace().inside(|| UdpSocket::bind(any_of(to))).unwrap().unwrap();
-    // While the link is down it is refused.
-    let _ = socket.send_to(b"foreground", SocketAddr::new(to, 9));
-}
-
-/// Every address of the same protocol.
-fn any_of(address: IpAddr) -> SocketAddr {
-    if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }.parse().unwrap()
-}
-
 fn ip(host: &Host, words: &str) {
     assert!(host.command("ip").args(words.split(' ')).status().unwrap().success(), "ip {words}");
 }
@@ -279,7 +253,7 @@ fn ip(host: &Host, words: &str) {
 /// Waits until the job's datagrams wait in a room, beside a foreground that sends to this address.
 fn wait_for_a_room(bed: &Bed, to: IpAddr) {
     wait_until("datagrams in the room", || {
-        disturb(bed, to);
+        disturb_to(bed, to);
         let shown = bed.left.command("cat").arg("/proc/self/net/dev").output().unwrap();
         let shown = String::from_utf8(shown.stdout).unwrap();
         let room = shown.lines().find_map(|line| line.trim().strip_prefix("lull"));
@@ -297,13 +271,13 @@ fn flap(bed: &Bed) {
 #[test]
 fn root_a_link_that_flaps_and_then_vanishes_harms_nobody() {
     let Some(bed) = bed() else { return };
-    let to = SocketAddr::new(bed.right.v4(), 9);
+    let to = SocketAddr::new(bed.right.v4(), DISCARD_PORT);
     let options = ["--interval", "inf", "--longest-hold", "20ms"];
     let run = start(&bed, "job_sends_until_the_link_is_gone", to, &options);
     wait_for_a_room(&bed, bed.right.v4());
     for _ in 0..3 {
         flap(&bed);
-        disturb(&bed, bed.right.v4());
+        disturb_to(&bed, bed.right.v4());
     }
     ip(&bed.left, "link del net0");
     let interface = run.finish();
@@ -331,7 +305,7 @@ fn root_a_link_of_ipv6_alone_is_lent_as_any_other() {
     let interface = start(&bed, "job_uploads", to, &[]).finish();
     assert_eq!(received.join().unwrap(), BYTES);
     assert_background(&interface, BYTES);
-    let to = SocketAddr::new(bed.right.v6(), 9);
+    let to = SocketAddr::new(bed.right.v6(), DISCARD_PORT);
     let options = ["--interval", "inf", "--longest-hold", "20ms"];
     let run = start(&bed, "job_sends_until_the_link_is_gone", to, &options);
     wait_for_a_room(&bed, to.ip());
@@ -347,13 +321,12 @@ fn root_a_held_upload_outlives_a_link_that_flaps() {
     let run = start(&bed, "job_uploads", to, &["--interval", "200ms"]);
     let filter = format!("dport = :{}", to.port());
     wait_until("the connection to be held", || {
-        disturb(&bed, to.ip());
-        let shown = bed.left.command("ss").args(["-Htin", &filter]).output().unwrap();
-        String::from_utf8(shown.stdout).unwrap().contains("cwnd:2 ")
+        disturb_to(&bed, to.ip());
+        number_of(&connections(&bed.left, &filter), "cwnd:") == Some(2)
     });
     for _ in 0..3 {
         flap(&bed);
-        disturb(&bed, to.ip());
+        disturb_to(&bed, to.ip());
     }
     let interface = run.finish();
     assert_eq!(received.join().unwrap(), BYTES);

@@ -5,34 +5,21 @@
 
 mod common;
 
-use std::io::Read;
-use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command};
 
+use common::net::{bed, for_bash, receiver};
 use common::{
-    assert_nothing_left, clean_text, finish, helper, lull_run, needs_root, new_marker, send, spawn_marked,
-    wait_until,
+    assert_nothing_left, clean_text, finish, helper, lull_run, new_marker, send, spawn_marked, wait_until,
 };
-use lull_bench::netbed::{self, Bed, LinkPlan};
+use lull_bench::netbed::{self, Bed};
 
 const OPTIONS: [&str; 3] = ["--resources", "net", "--qdisc=net0:50mbit"];
 /// The handle of lull's arrangement.
 const OURS: &str = "qdisc htb 1077:";
 
-fn shaped() -> Option<Bed> {
-    if !needs_root() {
-        return None;
-    }
-    if let Some(why) = netbed::obstacle() {
-        eprintln!("SKIPPED: {why}");
-        return None;
-    }
-    Some(Bed::build(&LinkPlan::of_rate(100)).unwrap())
-}
-
 /// A network whose left interface has the queue that the kernel gave it.
 fn plain() -> Option<Bed> {
-    let bed = shaped()?;
+    let bed = bed()?;
     let words = ["qdisc", "del", "dev", netbed::DEVICE, "root"];
     assert!(bed.left.command("tc").args(words).status().unwrap().success());
     Some(bed)
@@ -56,17 +43,10 @@ fn is_arranged(bed: &Bed) -> bool {
 fn root_the_jobs_packets_are_in_the_last_class_and_all_is_undone() {
     let Some(bed) = plain() else { return };
     let before = tc(&bed, &["qdisc", "show", "dev", netbed::DEVICE]);
-    let any = SocketAddr::new(bed.right.v4(), 0);
-    let listener = bed.right.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let received = std::thread::spawn(move || {
-        let mut total = Vec::new();
-        listener.accept().unwrap().0.read_to_end(&mut total).unwrap();
-        total.len()
-    });
+    let (to, received) = receiver(&bed, bed.right.v4());
     let script = format!(
-        "head -c 300000 /dev/zero > /dev/tcp/{}/{port}; sleep 0.2; tc -s class show dev {}",
-        bed.right.v4(),
+        "head -c 300000 /dev/zero > {}; sleep 0.2; tc -s class show dev {}",
+        for_bash(to),
         netbed::DEVICE
     );
     let marker = new_marker();
@@ -84,7 +64,7 @@ fn root_the_jobs_packets_are_in_the_last_class_and_all_is_undone() {
 
 #[test]
 fn root_an_arrangement_of_somebody_elses_is_refused_in_one_line() {
-    let Some(bed) = shaped() else { return };
+    let Some(bed) = bed() else { return };
     let before = tc(&bed, &["qdisc", "show", "dev", netbed::DEVICE]);
     let options = [OPTIONS[0], OPTIONS[1], "--qdisc=net0"];
     let output = common::output(&mut on_left(&bed, &options, &["echo", "ran"]));

@@ -10,27 +10,14 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command};
 
 use common::classes::{datagrams, receive, set_lower_effort, set_mark};
-use common::{
-    assert_nothing_left, finish, helper, lull_run, needs_root, new_marker, send, spawn_marked, wait_until,
-};
-use lull_bench::netbed::{self, Bed, Host, LinkPlan};
+use common::net::{bed, connections};
+use common::{assert_nothing_left, finish, helper, lull_run, new_marker, send, spawn_marked, wait_until};
+use lull_bench::netbed::{self, Host};
 use serde_json::Value;
 
-const RATE_MBIT: u32 = 100;
 const NAMED_PORT: u16 = 6881;
 const OTHER_PORT: u16 = 6900;
 const MARK: i32 = 0x10;
-
-fn bed() -> Option<Bed> {
-    if !needs_root() {
-        return None;
-    }
-    if let Some(why) = netbed::obstacle() {
-        eprintln!("SKIPPED: {why}");
-        return None;
-    }
-    Some(Bed::build(&LinkPlan::of_rate(RATE_MBIT)).unwrap())
-}
 
 /// A run whose job does nothing, on one host.
 struct Watch {
@@ -129,12 +116,6 @@ fn root_named_datagrams_of_other_programs_are_background() {
     assert!(interface["background_packets"].as_u64().unwrap() >= 50, "{interface}");
     assert!(interface["foreground_packets"].as_u64().unwrap() >= 2, "{interface}");
     wait_until("the programs to go", || !comes_marked(&cases[0].0, cases[0].1));
-}
-
-/// What ss tells of the connections from or to a port.
-fn connections(host: &Host, filter: &str) -> String {
-    let output = host.command("ss").args(["-Htin", filter]).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
 }
 
 fn listen(host: &Host, port: u16) -> TcpListener {

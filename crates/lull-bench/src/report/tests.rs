@@ -1,5 +1,6 @@
 use super::*;
-use crate::record::{FILE_NAME, Writer};
+use crate::load::net::probe::Probed;
+use crate::record::{FILE_NAME, Record, Writer};
 
 /// Two rounds of a fast case, two intensities of the slow disk, a quiet case and something unmet.
 const FIXTURE: &str = include_str!("../../tests/data/raw.jsonl");
@@ -112,7 +113,7 @@ fn a_sweep_over_intensities_and_intervals_gives_the_papers_figure() {
                 counted: true,
                 ..Run::default()
             };
-            writer.append(&record::Record::Run(run)).unwrap();
+            writer.append(&Record::Run(run)).unwrap();
         }
     }
     let mut text = Vec::new();
@@ -128,4 +129,23 @@ fn a_sweep_over_intensities_and_intervals_gives_the_papers_figure() {
     let csv = std::fs::read_to_string(dir.path().join("fig12.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + 2 * 3, "{csv}");
     assert!(!dir.path().join("fig9.svg").exists());
+}
+
+#[test]
+fn a_line_about_a_run_tells_only_what_was_measured() {
+    let (dir, _) = reported();
+    let runs = record::read(dir.path()).unwrap().into_iter().filter_map(|record| match record {
+        Record::Run(run) => Some(run),
+        _ => None,
+    });
+    let is_timed = |run: &Run| run.foreground.as_ref().is_some_and(|one| one.latency.is_some());
+    let mut run = runs.into_iter().find(is_timed).unwrap();
+    let latency = run.foreground.as_ref().unwrap().latency.unwrap();
+    let told = format!(", median {}, p99 {}", Nanos(latency.p50_ns), Nanos(latency.p99_ns));
+    assert!(one_line(&run).contains(&told), "{}", one_line(&run));
+    let foreground = run.foreground.as_mut().unwrap();
+    foreground.latency = None;
+    assert!(!one_line(&run).contains("median"), "{}", one_line(&run));
+    run.foreground.as_mut().unwrap().probe = Some(Box::new(Probed { latency, sent: 1, lost: 0 }));
+    assert!(one_line(&run).contains(", round trip mean ") && one_line(&run).contains(&told));
 }

@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    let tests: [Test; 19] = [
+    let tests: [Test; 20] = [
         ("a_stopped_load_still_reports", a_stopped_load_still_reports),
         ("every_load_prints_one_json_line", every_load_prints_one_json_line),
         ("a_small_measurement_leaves_records_and_reports", a_small_measurement),
@@ -89,6 +89,7 @@ fn trials() -> Vec<Trial> {
         ("root_a_network_joins_two_hosts_and_nothing_else", netbed::joins_two_hosts),
         ("root_a_delay_counts_in_both_directions", netbed::delays_both_ways),
         ("root_a_network_may_send_lower_effort_last", netbed::sends_lower_effort_last),
+        ("root_a_network_may_tell_background_by_its_address", netbed::tells_background_by_its_address),
         ("root_a_killed_network_leaves_nothing", netbed::a_killed_network_leaves_nothing),
         ("the_slow_disk_serves_and_goes", the_slow_disk_serves_and_goes),
         ("a_killed_slow_disk_daemon_leaves_nothing", a_killed_daemon_leaves_nothing),

@@ -1,7 +1,7 @@
 //! The test network: that it carries packets, delays them, sorts them, and is gone after its process.
 
 use std::error::Error;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use lull_bench::netbed::{self, Bed, Host, LinkPlan, Queue};
 use lull_bench::process::{Options, Proc, lines};
 use lull_core::Nanos;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 
 use super::{Outcome, ensure, eventually, program};
 
@@ -70,18 +70,38 @@ pub(super) fn sends_lower_effort_last() -> Outcome {
     let Some(bed) = bed(&LinkPlan::of_rate(RATE_MBIT).with_queue(Queue::LowerEffortLast))? else {
         return Ok(());
     };
-    let sent = || -> Result<bool, Box<dyn Error>> {
-        let mut command = bed.left.command("tc");
-        let shown =
-            command.args(["-s", "class", "show", "dev", netbed::DEVICE, "classid", "1:20"]).output()?;
-        Ok(!String::from_utf8_lossy(&shown.stdout).contains("Sent 0 bytes"))
-    };
     let (left, right) = (socket(&bed.left, bed.left.v4())?, socket(&bed.right, bed.right.v4())?);
     there_and_back(&left, &right)?;
-    ensure(!sent()?, "an ordinary packet went last")?;
+    ensure(!goes_last(&bed)?, "an ordinary packet went last")?;
     setsockopt(&left, sockopt::Ipv4Tos, &i32::from(LOWER_EFFORT))?;
     there_and_back(&left, &right)?;
-    ensure(sent()?, "a marked packet did not go last")
+    ensure(goes_last(&bed)?, "a marked packet did not go last")
+}
+
+/// Whether the last class of the left host has sent something.
+fn goes_last(bed: &Bed) -> Result<bool, Box<dyn Error>> {
+    let mut command = bed.left.command("tc");
+    let shown = command.args(["-s", "class", "show", "dev", netbed::DEVICE, "classid", "1:20"]).output()?;
+    Ok(!String::from_utf8_lossy(&shown.stdout).contains("Sent 0 bytes"))
+}
+
+pub(super) fn tells_background_by_its_address() -> Outcome {
+    let Some(bed) = bed(&LinkPlan::of_rate(RATE_MBIT).with_queue(Queue::LowerEffortLast))? else {
+        return Ok(());
+    };
+    // The kernel always has this one; it is the default hardly anywhere.
+    let address = bed.add_background_address(Some("reno"))?;
+    let congestion = |address: IpAddr| -> Result<String, Box<dyn Error>> {
+        let listener = bed.right.namespace().inside(|| TcpListener::bind(SocketAddr::new(address, 0)))??;
+        let to = listener.local_addr()?;
+        let stream = bed.left.namespace().inside(|| TcpStream::connect(to))??;
+        Ok(getsockopt(&stream, sockopt::TcpCongestion)?.to_string_lossy().trim_end_matches('\0').to_owned())
+    };
+    let default = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")?;
+    ensure(congestion(bed.right.v4())? == default.trim(), "another connection has not the default")?;
+    ensure(!goes_last(&bed)?, "another connection went last")?;
+    ensure(congestion(address)? == "reno", "the congestion control is not the one that was named")?;
+    ensure(goes_last(&bed)?, "a connection to that address did not go last")
 }
 
 /// Holds a network until it is killed, and says which namespaces it lives in.

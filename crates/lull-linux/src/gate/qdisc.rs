@@ -83,12 +83,12 @@ pub enum QdiscError {
         handle: String,
     },
     /// A lock cannot be had.
-    #[error("--qdisc: cannot lock {}: {source}; it needs root", path.display())]
+    #[error("--qdisc: cannot lock {}: {cause}; it needs root", path.display())]
     Lock {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
+        /// The system's answer. Part of the message, so not a source that a report would print again.
+        cause: io::Error,
     },
     /// `tc` failed.
     #[error("--qdisc: {command}: {problem}")]
@@ -157,7 +157,7 @@ impl TwoClasses {
             return Err(QdiscError::NoInterface { interface });
         };
         let path = Path::new(LOCKS).join(lock_name(own_namespace(), index));
-        let failed = |source| QdiscError::Lock { path: path.clone(), source };
+        let failed = |cause| QdiscError::Lock { path: path.clone(), cause };
         for _ in 0..TRIES {
             fs::create_dir_all(LOCKS).map_err(failed)?;
             let lock = match File::options().create(true).append(true).open(&path) {

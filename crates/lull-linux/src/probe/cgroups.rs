@@ -7,7 +7,8 @@
 //!
 //! Edge cases: in a container the mount may show a subtree only: the group's path is taken relative to the mount's root;
 //! a path with `..` (a group outside the namespace) can't be reached. v2's `cpu.idle` exists in a child only if the
-//! parent hands the cpu controller down, which it may not do while it holds processes: never changed here.
+//! parent hands the cpu controller down, which it may not do while it holds processes: never changed here. A mount namespace may
+//! show no hierarchy at all (`ip netns exec`): see [`super::elsewhere`].
 //!
 //! Source: cgroups(7), `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/freezer-subsystem.rst`.
 
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Kernel, Trial};
+use super::{Kernel, Trial, elsewhere};
 use crate::cgroup::GroupName;
 use crate::root::Root;
 use crate::topology::mounts::{Mount, MountTable};
@@ -79,7 +80,7 @@ pub struct CgroupFacts {
 impl CgroupFacts {
     /// Reads the layout; with `attempt`, makes and removes a child in those hierarchies that lull can use.
     pub fn read(root: &Root, attempt: bool) -> Self {
-        let mounts = MountTable::parse(&root.read("/proc/self/mountinfo").unwrap_or_default());
+        let mounts = Mounts::read(root);
         let memberships = root.read("/proc/self/cgroup").unwrap_or_default();
         let mut v2 = None;
         let mut v1 = Vec::new();
@@ -91,8 +92,8 @@ impl CgroupFacts {
                 [] => mount.fs == "cgroup2",
                 all => mount.fs == "cgroup" && all.iter().all(|name| mount.has_option(name)),
             };
-            let Some(mount) = mounts.iter().find(wanted) else { continue };
-            let mut hierarchy = describe(root, mount, &controllers, own_path);
+            let Some(mount) = mounts.find(wanted) else { continue };
+            let mut hierarchy = describe(root, &mount, &controllers, own_path);
             let useful = hierarchy.version == 2
                 || ["cpu", "freezer", "cpuset", "memory"].iter().any(|name| controllers.contains(name));
             if attempt && useful {
@@ -139,6 +140,29 @@ impl CgroupFacts {
     pub fn confining(&self) -> Option<&Hierarchy> {
         let able = |hierarchy: &&Hierarchy| hierarchy.child.works() && hierarchy.cpuset;
         self.v2.as_ref().filter(able).or_else(|| self.v1_of("cpuset").filter(able))
+    }
+}
+
+/// Where the v2 tree is.
+pub fn v2_mount(root: &Root) -> Option<PathBuf> {
+    Mounts::read(root).find(|mount| mount.fs == "cgroup2").map(|mount| root.path(mount.point))
+}
+
+/// What is mounted in this process's mount namespace, and failing that in others.
+struct Mounts<'a> {
+    root: &'a Root,
+    own: MountTable,
+}
+
+impl<'a> Mounts<'a> {
+    fn read(root: &'a Root) -> Self {
+        Self { root, own: MountTable::parse(&root.read("/proc/self/mountinfo").unwrap_or_default()) }
+    }
+
+    /// The oldest that is wanted; its point leads there from here.
+    fn find(&self, wanted: impl Fn(&&Mount) -> bool) -> Option<Mount> {
+        let own = self.own.iter().find(&wanted).cloned();
+        own.or_else(|| elsewhere::find(self.root, wanted))
     }
 }
 

@@ -96,7 +96,9 @@ fn hold(facts: &Facts, systemd: bool) -> Option<Advice> {
     }
     if own.is_none() && facts.kernel.at_least(5, 2) {
         return advice(
-            "Mount the v2 hierarchy beside the others: a job frozen there can still be killed.",
+            "Mount the v2 hierarchy beside the others: a job frozen there can still be killed, and its sockets can be marked. \
+             Where it is mounted but hidden, as `ip netns exec` does, start lull with \
+             `nsenter --net=/run/netns/NAME` instead.",
             Some(
                 "sudo mkdir -p /sys/fs/cgroup/unified && sudo mount -t cgroup2 none /sys/fs/cgroup/unified"
                     .to_owned(),

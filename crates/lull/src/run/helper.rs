@@ -6,11 +6,12 @@
 use std::os::fd::RawFd;
 
 use anyhow::Context;
+use lull_linux::probe::elsewhere;
 use nix::sys::signal::SigSet;
 use nix::unistd::{ForkResult, Pid, fork};
 
 /// Forks a helper that runs `body` and exits. `keep`: the descriptors that it needs besides 0 to 2, which become
-/// `/dev/null`.
+/// `/dev/null`, and the one through which control groups are reached ([`elsewhere`]).
 ///
 /// # Errors
 /// When the process cannot be forked.
@@ -46,7 +47,8 @@ fn prepare(name: &std::ffi::CStr, keep: &[RawFd]) {
 
 /// Closes every descriptor from 3 on that is not in `keep`.
 fn close_others(keep: &[RawFd]) {
-    let mut keep: Vec<RawFd> = keep.iter().copied().filter(|fd| *fd > 2).collect();
+    let mut keep: Vec<RawFd> =
+        keep.iter().copied().chain(elsewhere::descriptor()).filter(|fd| *fd > 2).collect();
     keep.sort_unstable();
     let mut from = 3;
     for fd in keep.into_iter().chain([RawFd::MAX]) {

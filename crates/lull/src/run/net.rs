@@ -170,7 +170,7 @@ impl Net {
         }
         let Some(group) = group else {
             return Err(
-                "no cgroup v2 group for the job, so its sockets cannot be marked: the network is left as it is"
+                "no cgroup v2 group for the job, so its sockets cannot be marked: the network is left as it is; lull doctor says why"
                     .to_owned(),
             );
         };

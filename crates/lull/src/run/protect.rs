@@ -5,14 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use lull_bpf::Protect;
-
-/// Where the v2 hierarchy is mounted.
-fn v2_mount(mountinfo: &str) -> Option<PathBuf> {
-    mountinfo.lines().find_map(|line| {
-        let (front, back) = line.split_once(" - ")?;
-        back.starts_with("cgroup2 ").then(|| front.split(' ').nth(4).map(PathBuf::from)).flatten()
-    })
-}
+use lull_linux::probe::cgroups::v2_mount;
+use lull_linux::root::Root;
 
 /// A systemd unit's directory, anywhere below the mount.
 fn unit_below(dir: &Path, unit: &str) -> Option<PathBuf> {
@@ -29,9 +23,7 @@ const UNIT_KINDS: [&str; 3] = [".service", ".scope", ".slice"];
 /// # Errors
 /// When none is mounted.
 pub(crate) fn v2_root(option: &str) -> anyhow::Result<PathBuf> {
-    let mountinfo =
-        std::fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
-    v2_mount(&mountinfo).with_context(|| format!("{option}: no cgroup v2 is mounted"))
+    v2_mount(&Root::real()).with_context(|| format!("{option}: no cgroup v2 is mounted"))
 }
 
 /// The directory of a control group: of a systemd unit, or a path (absolute, or below the mount).

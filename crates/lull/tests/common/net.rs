@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command};
+use std::thread::JoinHandle;
 
 use lull_bench::netbed::{self, Bed, LinkPlan};
 use serde_json::Value;
@@ -11,6 +12,8 @@ use super::{AWAKE, lull_run, spawn_marked, wait_until};
 
 /// Megabits per second of its link.
 pub(crate) const RATE_MBIT: u32 = 100;
+/// On which nobody listens.
+pub(crate) const DISCARD_PORT: u16 = 9;
 
 /// Whether a test network can be had here; if not, that is said.
 pub(crate) fn has_bed() -> bool {
@@ -36,11 +39,16 @@ pub(crate) fn on_left(bed: &Bed, options: &[&str], script: &str) -> Command {
     command
 }
 
-/// Receives on the right host; the port, and how many bytes came in one connection.
-pub(crate) fn receiver(bed: &Bed, address: IpAddr) -> (u16, std::thread::JoinHandle<usize>) {
-    let listener =
-        bed.right.namespace().inside(|| TcpListener::bind(SocketAddr::new(address, 0))).unwrap().unwrap();
-    let port = listener.local_addr().unwrap().port();
+/// A port of this address of the host, ready for connections.
+pub(crate) fn listener(host: &netbed::Host, address: IpAddr) -> (SocketAddr, TcpListener) {
+    let any = SocketAddr::new(address, 0);
+    let listener = host.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap();
+    (listener.local_addr().unwrap(), listener)
+}
+
+/// Receives on the right host; where, and how many bytes came in one connection.
+pub(crate) fn receiver(bed: &Bed, address: IpAddr) -> (SocketAddr, JoinHandle<usize>) {
+    let (to, listener) = listener(&bed.right, address);
     let received = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let (mut total, mut space) = (0, vec![0; 1 << 16]);
@@ -51,7 +59,7 @@ pub(crate) fn receiver(bed: &Bed, address: IpAddr) -> (u16, std::thread::JoinHan
             }
         }
     });
-    (port, received)
+    (to, received)
 }
 
 /// A socket of this host.
@@ -61,8 +69,34 @@ pub(crate) fn socket(host: &netbed::Host) -> UdpSocket {
 
 /// One packet of the foreground.
 pub(crate) fn disturb(bed: &Bed) {
-    let to = socket(&bed.right).local_addr().unwrap();
-    socket(&bed.left).send_to(b"foreground", to).unwrap();
+    disturb_to(bed, bed.right.v4());
+}
+
+/// One packet of the foreground, to this address of the right host. Nobody takes it; while the link is down it is refused.
+pub(crate) fn disturb_to(bed: &Bed, to: IpAddr) {
+    let socket = bed.left.namespace().inside(|| UdpSocket::bind(any_of(to))).unwrap().unwrap();
+    let _ = socket.send_to(b"foreground", SocketAddr::new(to, DISCARD_PORT));
+}
+
+/// A connection to there, as bash calls it.
+pub(crate) fn for_bash(to: SocketAddr) -> String {
+    format!("/dev/tcp/{}/{}", to.ip(), to.port())
+}
+
+/// Every address of the same protocol.
+pub(crate) fn any_of(address: IpAddr) -> SocketAddr {
+    if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }.parse().unwrap()
+}
+
+/// What `ss` says of the host's connections, one line each.
+pub(crate) fn connections(host: &netbed::Host, filter: &str) -> String {
+    let output = host.command("ss").args(["-Htin", filter]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The number behind `name` in what `ss` says of a connection.
+pub(crate) fn number_of(shown: &str, name: &str) -> Option<u64> {
+    shown.split_whitespace().find_map(|word| word.strip_prefix(name)?.parse().ok())
 }
 
 /// The summary that was written there.
@@ -78,17 +112,13 @@ pub(crate) fn has_own_congestion_control(supervisor: u32) -> bool {
 }
 
 /// Starts an upload and waits until its connection is held.
-pub(crate) fn held_upload(bed: &Bed, options: &[&str], port: u16, bytes: u32, marker: &str) -> Child {
-    let to = format!("/dev/tcp/{}/{port}", bed.right.v4());
-    let script = format!("head -c {bytes} /dev/zero > {to}; echo done");
+pub(crate) fn held_upload(bed: &Bed, options: &[&str], to: SocketAddr, bytes: u32, marker: &str) -> Child {
+    let script = format!("head -c {bytes} /dev/zero > {}; echo done", for_bash(to));
     let child = spawn_marked(&mut on_left(bed, options, &script), marker);
-    let mut shown = String::new();
     wait_until("the connection to be held", || {
         disturb(bed);
-        let filter = format!("dport = :{port}");
-        let output = bed.left.command("ss").args(["-Htin", &filter]).output().unwrap();
-        shown = String::from_utf8(output.stdout).unwrap();
-        shown.contains("lull_") && shown.contains("cwnd:2 ")
+        let shown = connections(&bed.left, &format!("dport = :{}", to.port()));
+        shown.contains("lull_") && number_of(&shown, "cwnd:") == Some(2)
     });
     child
 }

@@ -186,8 +186,7 @@ impl Case {
         let why = match self.background {
             Background::Upload(Protocol::Udp) if chooses => "datagrams have no congestion control",
             Background::Download if chooses => "the other side of a download chooses its congestion control",
-            Background::Rsync if chooses => "rsync does not choose its congestion control",
-            Background::Rsync if contender.marks() => "rsync does not mark its packets",
+            Background::Rsync if *contender == Contender::Marked => "rsync does not mark its packets",
             _ => return None,
         };
         Some(why.to_owned())

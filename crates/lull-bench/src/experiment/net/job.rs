@@ -5,6 +5,9 @@
 //! | upload | `net-flood` | a port whose bytes are counted |
 //! | download | `net-fetch`, which counts itself | a port that sends without end |
 //! | rsync | `rsync` of 128-KiB files to a daemon, over and over, each file counted as it is sent | the daemon, from memory to memory |
+//!
+//! rsync neither marks its packets nor chooses a congestion control. Where a contender is one or the other, its connections are told
+//! by the daemon's address, which nothing else has, as root would do it: with a filter of the queue, with a route.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -93,7 +96,11 @@ fn rsync(case: &Case, contender: &Contender, bed: &Bed) -> Result<Prepared, Erro
     }
     std::fs::create_dir(&target).at("create", &target)?;
     let place = Place { host: Some(&bed.right), directory: directory.path() };
-    let address = free_address(&place)?;
+    let congestion = match contender {
+        Contender::Congestion(name) => Some(*name),
+        _ => None,
+    };
+    let address = SocketAddr::new(bed.add_background_address(congestion)?, free_address(&place)?.port());
     let daemon = daemon(&place, address, &target)?;
     let body = format!(
         "rsync -a --whole-file --ignore-times --out-format=%l --outbuf=L {} {}/ rsync://{address}/in/",

@@ -107,3 +107,11 @@ fn root_an_arrangement_of_somebody_elses_stays_as_it_is() {
     let nowhere = QdiscPlan { interface: "nowhere".to_owned(), rate_kbit: None };
     assert!(TwoClasses::put_on(&nowhere).unwrap_err().to_string().contains("'nowhere'"));
 }
+
+#[test]
+fn what_the_system_answered_is_told_once() {
+    let path = std::path::PathBuf::from("/run/lull/qdisc-1-2");
+    let error = QdiscError::Lock { path, cause: std::io::ErrorKind::PermissionDenied.into() };
+    assert_eq!(error.to_string().matches("permission denied").count(), 1);
+    assert!(std::error::Error::source(&error).is_none(), "a report would print it again");
+}

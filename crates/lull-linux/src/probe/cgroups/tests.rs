@@ -117,3 +117,41 @@ fn the_running_host_s_trials_leave_no_group() {
         eprintln!("SKIPPED: freezing is only certain for root on a hybrid host");
     }
 }
+
+#[test]
+fn what_is_mounted_for_others_alone_is_reached_through_their_root() {
+    // Of process 1, which may be looked at; or of a grandparent, where it may not.
+    for (pid, closed) in [(1, None), (7, Some("proc/1/mountinfo"))] {
+        let host = Host::new("30 1 0:21 / /sys rw - sysfs sysfs rw\n", "3:freezer:/\n0::/a\n");
+        let root = Root::at(host.dir.path());
+        host.write("proc/self/stat", "9 (a) b) S 8 9 9\n");
+        host.write("proc/8/stat", "8 (sh) S 7 8 8\n");
+        host.write("proc/8/mountinfo", "30 1 0:21 / /sys rw - sysfs sysfs rw\n");
+        host.write("proc/8/root/etc", "");
+        host.write("proc/7/stat", "7 (sh) S 0 7 7\n");
+        if let Some(mountinfo) = closed {
+            host.write(mountinfo, HYBRID);
+        }
+        host.write(&format!("proc/{pid}/mountinfo"), HYBRID);
+        assert_eq!(host.read(false).layout, Layout::Absent, "its root may not be looked at");
+        assert_eq!(v2_mount(&root), None);
+        let through = format!("proc/{pid}/root/cg");
+        host.write(&format!("{through}/freezer/cgroup.procs"), "");
+        host.write(&format!("{through}/unified/a/cgroup.type"), "domain\n");
+        let facts = host.read(false);
+        assert_eq!(facts.layout, Layout::Hybrid);
+        let mount = host.dir.path().join(&through).join("unified");
+        let v2 = facts.v2.unwrap();
+        assert_eq!((v2.own, v2_mount(&root)), (Some(mount.join("a")), Some(mount.clone())));
+        assert_eq!(v2.mount, mount);
+        assert_eq!(facts.v1[0].own, Some(host.dir.path().join(&through).join("freezer")));
+    }
+}
+
+#[test]
+fn own_mounts_come_before_those_of_process_1() {
+    let host = Host::new(HYBRID, "0::/\n");
+    host.write("proc/1/mountinfo", V2);
+    host.write("proc/1/root/sys/fs/cgroup/cgroup.procs", "");
+    assert_eq!(v2_mount(&Root::at(host.dir.path())), Some(host.dir.path().join("cg/unified")));
+}

@@ -147,6 +147,7 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
 /// Whether something was asked for that may not be had; that is told whoever reads the summary.
 fn has_wishes(settings: &RunSettings) -> bool {
     settings.sensor == SensorChoice::Bpf
+        || settings.slo.is_some()
         || settings.net == LendNet::AtOnce
         || (settings.watches_disks && !settings.protect.is_everything())
 }

@@ -247,6 +247,29 @@ fn the_summary_exists_when_lull_returns() {
 }
 
 #[test]
+fn a_measure_that_ends_is_told_when_it_happens_and_in_the_summary() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, go) = (dir.path().join("summary"), dir.path().join("go"));
+    let measure = "echo 3; exit 9";
+    let wait = format!("until [ -e {} ]; do sleep 0.05; done", go.display());
+    let options = ["--slo", measure, "--json", "--summary", path.to_str().unwrap()];
+    let mut command = lull_run(&options, &["sh", "-c", &wait]);
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // Said while the job is at work: it ends only now.
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
+    let is_told =
+        |line: &String| line.starts_with("lull: --slo: 'echo 3; exit 9' ended with status 9 after 1 values");
+    assert!(lines.by_ref().map(Result::unwrap).any(|line| is_told(&line)));
+    std::fs::write(&go, "").unwrap();
+    assert!(common::wait_for_end(&mut child).success());
+    assert_eq!(lines.map(Result::unwrap).filter(is_told).count(), 0, "told once");
+    let summary: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let notes = summary["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note.as_str().unwrap().contains("nothing is promised")), "{summary}");
+    assert!(summary["cpu"]["kept"].is_null(), "{summary}");
+}
+
+#[test]
 fn json_without_a_file_goes_to_standard_error() {
     let output = output(lull().args(["run", "--json", "--", "echo", "out"]));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "out\n");

@@ -362,6 +362,11 @@ impl Given {
         if slo.is_some() && !lends(ResourceChoice::Cpu) {
             bail!("--slo decides about the CPUs; add cpu to --resources");
         }
+        if slo.is_some() && longest_hold == Some(LongestHold::Off) {
+            bail!(
+                "--slo decides about the CPUs, which --longest-hold off leaves alone; leave one of them out"
+            );
+        }
         let longest = match longest_hold {
             Some(LongestHold::Off) => None,
             Some(LongestHold::AtMost(longest)) => Some(longest),

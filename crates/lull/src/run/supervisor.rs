@@ -36,7 +36,7 @@ use super::net::{self, Net};
 use super::regulator::Regulator;
 use super::sensors::{self, Sensors};
 use super::settings::{LendNet, RunSettings};
-use super::slo::Slo;
+use super::slo::{Complaints, Slo};
 use super::tell;
 
 /// How often the front is told what its status line shows.
@@ -237,10 +237,13 @@ impl Supervisor {
     pub(crate) fn run(mut self) {
         // SAFETY: plain integers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
+        let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         // The user's measure is not background: it begins before this process is.
+        let complaints = Complaints::default();
         let slo = self.settings.slo.take().and_then(|choice| {
-            let failed = |error| self.notes.push(format!("--slo: cannot start a shell: {error}"));
-            Slo::start(&choice).map_err(failed).ok()
+            let nudge = Arc::clone(&nudge);
+            let failed = |error| self.unmet.push(format!("--slo: cannot start a shell: {error}"));
+            Slo::start(&choice, &complaints, move || nudge.give()).map_err(failed).ok()
         });
         let group = self.group.take();
         let family = Family::of_supervisor(group.as_ref());
@@ -252,7 +255,6 @@ impl Supervisor {
         // session, which is the supervisor's own; the file is missing without autogroup.
         let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
         set_weight(std::process::id(), LOWEST);
-        let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         // The job may read before the listener stands: as early as can be.
         let mut memory = self.settings.memory.and_then(|aim| {
             // Signals are too coarse for holds as short as a writer's.
@@ -317,6 +319,10 @@ impl Supervisor {
                     Err(why) => self.notes.push(why),
                 }
                 sleep.watch(NET_SENSOR, guard.net.as_ref().map_or(-1, Net::wake_fd));
+            }
+            for complaint in complaints.take() {
+                self.tell(&FromSupervisor::Told(complaint.clone()));
+                self.notes.push(complaint);
             }
             let Next { at } = guard.turn(now);
             freezer.set(now, guard.wants_frozen(now));

@@ -270,6 +270,39 @@ fn a_measure_that_ends_is_told_when_it_happens_and_in_the_summary() {
 }
 
 #[test]
+fn a_file_of_the_summary_is_emptied_unless_the_job_writes_to_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    let name = path.to_str().unwrap();
+    std::fs::write(&path, "old\n".repeat(10_000)).unwrap();
+    clean_text(&output(&mut lull_run(&["--summary", name], &["true"])));
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.starts_with("lull: true in ") && !text.contains("old"), "{text}");
+    for summary in ["/dev/stdout", name] {
+        let mut file = std::fs::File::create(&path).unwrap();
+        writeln!(file, "before").unwrap();
+        let mut command = lull_run(&["--summary", summary], &["echo", "said"]);
+        let mut child = command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null()).spawn().unwrap();
+        assert!(common::wait_for_end(&mut child).success());
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("before\nsaid\nlull: echo in "), "{text}");
+    }
+}
+
+#[test]
+fn what_was_named_and_cannot_be_had_is_told_beside_a_file_of_the_summary_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("summary");
+    let options =
+        ["--resources", "cpu", "--sensor", "diskstats", "--json", "--summary", path.to_str().unwrap()];
+    let output = output(lull().arg("run").args(options).args(["--", "true"]));
+    assert_told(&output, 0, &["--resources cpu: ", "BPF", "lull doctor"]);
+    let summary: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert!(summary["unmet"][0].as_str().unwrap().starts_with("--resources cpu: "), "{summary}");
+    assert!(summary["cpu"].is_null(), "{summary}");
+}
+
+#[test]
 fn json_without_a_file_goes_to_standard_error() {
     let output = output(lull().args(["run", "--json", "--", "echo", "out"]));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "out\n");

@@ -104,6 +104,8 @@ pub(crate) struct RunSettings {
     pub(crate) promise: Loss,
     /// Whether the disks are lent in the gaps only.
     pub(crate) watches_disks: bool,
+    /// Resources that were named, so that a person is told if one cannot be had.
+    pub(crate) named: Vec<ResourceChoice>,
     /// What is promised about the CPUs; `None`: the kernel's priorities alone.
     pub(crate) cpu: Option<CpuAim>,
     /// When the network begins to be lent in the gaps only.
@@ -414,6 +416,7 @@ impl Given {
             control,
             promise,
             watches_disks: lends(ResourceChoice::Disk),
+            named: resources,
             net: lend_net,
             qdiscs: net.qdiscs()?,
             tags: net.find()?,

@@ -1,6 +1,11 @@
 //! What a run did: for a person, for a file, for a script.
 
 use std::fmt::Write;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use lull_core::{Histogram, Nanos, Slowdown};
 use serde::{Deserialize, Serialize};
@@ -188,6 +193,32 @@ pub(crate) struct Summary {
     /// The network, where it was watched.
     #[serde(default)]
     pub(crate) net: Option<NetSummary>,
+}
+
+/// Opens a file for the summary, empty. One that is this process's standard output or error, by whatever name, is written where
+/// that stands: what is in it, and what the job writes there, stays.
+///
+/// # Errors
+/// Those of opening it for writing.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let file = File::options().write(true).create(true).truncate(false).open(path)?;
+    for stream in [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()] {
+        // A closed stream is nobody's file.
+        if let Ok(stream) = stream.map(File::from)
+            && is_same(&stream, &file)?
+        {
+            return Ok(stream);
+        }
+    }
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
+fn is_same(one: &File, other: &File) -> io::Result<bool> {
+    let [one, other] = [one.metadata()?, other.metadata()?];
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
 /// Bytes with a binary unit.

@@ -35,7 +35,7 @@ use super::net::when_used::WhenUsed;
 use super::net::{self, Net};
 use super::regulator::Regulator;
 use super::sensors::{self, Sensors};
-use super::settings::{LendNet, RunSettings};
+use super::settings::{LendNet, ResourceChoice, RunSettings, SensorChoice};
 use super::slo::{Complaints, Slo};
 use super::tell;
 
@@ -49,6 +49,10 @@ const SESSIONS_EVERY: Nanos = Nanos::from_secs(1);
 const GROUP_CHECK: Nanos = Nanos::from_millis(200);
 /// Sleeping may not overshoot: the interval is as short as tens of microseconds.
 const TIMER_SLACK_NS: libc::c_ulong = 1;
+
+/// Why the CPUs are not watched.
+const CPUS_NEED_BPF: &str = "the CPUs are watched by BPF alone, which cannot be had or is not wanted; the kernel's priorities alone \
+                             hold the job; `lull doctor` says more";
 
 /// The nice value that weighs least.
 pub(crate) const LOWEST: libc::c_int = 19;
@@ -233,6 +237,13 @@ impl Supervisor {
         }
     }
 
+    /// The option by which the CPUs were asked for, if they were.
+    fn wish_for_cpus(&self) -> Option<&'static str> {
+        let is_named = self.settings.named.contains(&ResourceChoice::Cpu);
+        let by_measure = self.settings.slo.is_some().then_some("--slo");
+        self.settings.cpu.and_then(|_| is_named.then_some("--resources cpu").or(by_measure))
+    }
+
     /// Lives until the job is gone.
     pub(crate) fn run(mut self) {
         // SAFETY: plain integers.
@@ -240,7 +251,7 @@ impl Supervisor {
         let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         // The user's measure is not background: it begins before this process is.
         let complaints = Complaints::default();
-        let slo = self.settings.slo.take().and_then(|choice| {
+        let slo = self.settings.slo.clone().and_then(|choice| {
             let nudge = Arc::clone(&nudge);
             let failed = |error| self.unmet.push(format!("--slo: cannot start a shell: {error}"));
             Slo::start(&choice, &complaints, move || nudge.give()).map_err(failed).ok()
@@ -262,7 +273,7 @@ impl Supervisor {
             let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| by_group), ..aim };
             let apart = freezer.group().and_then(JobGroup::memory);
             let started = Memory::start(aim, family.clone(), apart, Arc::clone(&nudge));
-            started.map_err(|why| self.notes.push(why.to_owned())).ok()
+            started.map_err(|why| self.unmet.push(format!("--resources memory: {why}"))).ok()
         });
         let room = self.settings.memory.map(|aim| aim.room).unwrap_or_default();
         // SAFETY: only asks.
@@ -294,6 +305,11 @@ impl Supervisor {
         let sensing = clock::now();
         let sensor = bpf.as_ref().map_or(-1, lull_bpf::BlockSensor::wake_fd);
         let is_refused = self.settings.watches_disks && bpf.is_none();
+        if let Some(option) = self.wish_for_cpus()
+            && (is_refused || self.settings.sensor == SensorChoice::Diskstats)
+        {
+            self.unmet.push(format!("{option}: {CPUS_NEED_BPF}"));
+        }
         let mut cpus = CpuStart::begin(&self.settings, is_refused, family.clone(), slo, &nudge);
         // Without an idle CPU group a session of the job's own weighs as much as the user's.
         let lone = self.settings.policy.marks_job() && !freezer.group().is_some_and(JobGroup::has_idle_cpu);
@@ -309,7 +325,10 @@ impl Supervisor {
             if let Some(started) = cpus.finish(&freezer, now) {
                 match started {
                     Ok(cpu) => guard.cpu = Some(cpu),
-                    Err(error) => self.notes.push(error.to_string()),
+                    Err(error) => match self.wish_for_cpus() {
+                        Some(option) => self.unmet.push(format!("{option}: {error}")),
+                        None => self.notes.push(error.to_string()),
+                    },
                 }
                 sleep.watch(CPU_SENSOR, cpus.wake_fd());
             }

@@ -279,10 +279,17 @@ impl Supervisor {
         // SAFETY: only asks.
         let front = u32::try_from(unsafe { libc::getppid() }).unwrap_or(0);
         let setter = memory.as_ref().map(Memory::room_setter);
-        if let Err(error) = adjust::serve(front, room, setter) {
+        // Before it is trapped the job may not be in its group yet.
+        let is_trapped = Arc::new(AtomicBool::new(false));
+        let is_over = {
+            let (is_trapped, family) = (Arc::clone(&is_trapped), family.clone());
+            move || is_trapped.load(Ordering::SeqCst) && family.pids().is_empty()
+        };
+        if let Err(error) = adjust::serve(front, room, setter, is_over) {
             self.notes.push(format!("lull set cannot reach this run: {error}"));
         }
         let Some(listener) = self.wait_for_listener() else { return };
+        is_trapped.store(true, Ordering::SeqCst);
         // Calls trapped from now on wait in the kernel until the sensors stand; the job need not wait for them to begin.
         self.tell(&FromSupervisor::Serving);
         let began = clock::now();

@@ -95,9 +95,9 @@ pub(crate) struct RunArgs {
 
     /// Background requests in service at once while the foreground is active.
     ///
-    /// `auto` finds it (it opens when the foreground is gone). More gives the background more on parallel devices and
+    /// `auto` finds it (it opens when the foreground is gone); `none` is no bound. More gives the background more on parallel devices and
     /// costs the foreground more on slow ones. On the network it counts packets in an interface's queue.
-    #[arg(long, value_name = "auto|N")]
+    #[arg(long, value_name = "auto|none|N")]
     pub(crate) depth: Option<DepthChoice>,
 
     /// What starts the preemption interval: the foreground request's completion, or the request itself.
@@ -189,7 +189,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "large|all|none")]
     pub(crate) gate: Option<Scope>,
 
-    /// Longest time the job may be frozen at a stretch, or off: it never is.
+    /// Longest time the job may be frozen at a stretch, or off (as is 0): it never is.
     ///
     /// Default 100ms when it reads around the gate, 500ms for the CPUs' sake. Longer protects more; the job is late for
     /// everything else that long. `off` leaves the CPUs to the kernel's priorities.

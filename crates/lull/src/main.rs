@@ -9,7 +9,6 @@ mod run;
 mod set;
 mod sim;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -45,34 +44,62 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
     }
 }
 
-/// An error of clap in one line, for `lull run`, whose standard error belongs to the job's user.
-fn one_line(error: &clap::Error) -> String {
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
-        && error.kind() == ErrorKind::UnknownArgument
-        && word.starts_with('-')
-        && word.chars().nth(1).is_some_and(|first| first.is_ascii_digit())
-    {
-        return format!("{word}…: nothing that can be set is less than zero");
+/// Commands whose mistakes are told in one line, and their exit status then: standard error of `lull run` belongs to the job's user,
+/// `lull set` is for scripts.
+const TERSE: [(&str, i32); 2] = [("run", STATUS_LULL_FAILED), ("set", 2)];
+
+/// An error of clap about these words in one line.
+fn one_line(error: &clap::Error, words: &[String]) -> String {
+    if let Some(negative) = negative(error, words) {
+        return negative;
     }
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let more: Vec<&str> = lines
-        .take_while(|line| !line.starts_with("Usage:"))
-        .filter(|line| !line.starts_with("For more"))
-        .collect();
-    if more.is_empty() { first } else { format!("{first} {}", more.join(", ")) }
+    let mut line = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let mut has_tip = false;
+    for more in lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more")) {
+        match more.strip_prefix("tip: ") {
+            // What stands before CMD is lull's.
+            Some(tip) if tip.starts_with("to pass ") => {}
+            Some(tip) => {
+                has_tip = true;
+                line += &format!("; {tip}");
+            }
+            None => line += &format!(" {more}"),
+        }
+    }
+    let is_run = words.get(1).is_some_and(|command| command == "run");
+    if is_run && !has_tip && error.kind() == ErrorKind::UnknownArgument {
+        line += "; options of the command come after its name";
+    }
+    line
+}
+
+/// A value below zero looks like an option.
+fn negative(error: &clap::Error, words: &[String]) -> Option<String> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_number = unknown.strip_prefix('-')?.starts_with(|first: char| first.is_ascii_digit());
+    if error.kind() != ErrorKind::UnknownArgument || !is_number {
+        return None;
+    }
+    let at = words.iter().position(|word| word.starts_with(unknown.as_str()))?;
+    let option = words.get(at.checked_sub(1)?).filter(|word| word.starts_with("--"));
+    let what = option.map_or_else(String::new, |option| format!("{option} "));
+    Some(format!("{what}{}: nothing that can be set is less than zero", words.get(at)?))
 }
 
 fn main() -> ExitCode {
     let failed = ExitCode::from(u8::try_from(STATUS_LULL_FAILED).unwrap_or(1));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() && std::env::args_os().nth(1) == Some(OsString::from("run")) => {
-            eprintln!("lull: {}; see lull run --help", one_line(&error));
-            return failed;
+        Err(error) => {
+            let words: Vec<String> =
+                std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+            let terse = TERSE.into_iter().find(|(name, _)| words.get(1).is_some_and(|word| word == name));
+            let Some((name, status)) = terse.filter(|_| error.use_stderr()) else { error.exit() };
+            eprintln!("lull: {}; see lull {name} --help", one_line(&error, &words));
+            return ExitCode::from(u8::try_from(status).unwrap_or(1));
         }
-        Err(error) => error.exit(),
     };
     let is_run = matches!(cli.command, Command::Run(_));
     match dispatch(cli.command) {

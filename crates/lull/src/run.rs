@@ -73,7 +73,7 @@ use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
 use net::when_used::is_possible;
-use settings::{Given, LendNet, RunSettings, SensorChoice, StatusChoice};
+use settings::{Given, LendNet, ResourceChoice, RunSettings, SensorChoice, StatusChoice};
 use status::StatusLine;
 use summary::Summary;
 
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
         .context("the command holds a zero byte")?;
     let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let summary_file = settings.summary.as_ref().map(|path| {
-        std::fs::File::create(path).with_context(|| format!("cannot write the summary to {}", path.display()))
+        summary::open(path).with_context(|| format!("cannot write the summary to {}", path.display()))
     });
     let summary_file = summary_file.transpose()?;
     let outcome =
@@ -134,7 +134,9 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
     } else {
         summary.text()
     };
+    let tell_unmet = || summary.unmet.iter().for_each(|unmet| eprintln!("lull: {unmet}"));
     if let Some(mut file) = file {
+        tell_unmet();
         if let Err(error) = file.write_all(text.as_bytes()) {
             eprintln!("lull: cannot write the summary: {error}");
         }
@@ -142,14 +144,17 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
         // A closed stderr is the user's choice.
         let _ = std::io::stderr().write_all(text.as_bytes());
     } else {
-        summary.unmet.iter().for_each(|unmet| eprintln!("lull: {unmet}"));
+        tell_unmet();
     }
 }
 
 /// Whether something was asked for that may not be had; that is told whoever reads the summary.
 fn has_wishes(settings: &RunSettings) -> bool {
     settings.sensor == SensorChoice::Bpf
+        || settings.slo.is_some()
         || settings.net == LendNet::AtOnce
+        || settings.memory.is_some()
+        || settings.named.contains(&ResourceChoice::Cpu)
         || (settings.watches_disks && !settings.protect.is_everything())
 }
 

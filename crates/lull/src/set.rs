@@ -15,7 +15,7 @@ pub(crate) struct SetArgs {
     #[arg(value_name = "PID")]
     pid: u32,
     /// Memory that the job keeps, whatever the foreground needs.
-    #[arg(long, value_name = "SIZE", required_unless_present = "mem_high")]
+    #[arg(long, value_name = "SIZE")]
     mem_low: Option<Bytes>,
     /// Above this the job's pages go first when the foreground needs memory.
     #[arg(long, value_name = "SIZE")]
@@ -25,6 +25,11 @@ pub(crate) struct SetArgs {
 /// Asks the run, and says what is in force.
 pub(crate) fn run(args: &SetArgs) -> anyhow::Result<()> {
     let pid = args.pid;
+    if args.mem_low.is_none() && args.mem_high.is_none() {
+        bail!(
+            "lull set {pid} sets nothing; add --mem-low SIZE, --mem-high SIZE or both, like --mem-high 200MiB"
+        );
+    }
     let mut stream = UnixStream::connect_addr(&address(pid)?)
         .with_context(|| format!("no lull run has the number {pid}; `pgrep -x lull` lists them"))?;
     if !is_trusted(&stream) {

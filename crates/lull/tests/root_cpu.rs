@@ -7,6 +7,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use common::{
@@ -39,6 +40,15 @@ fn job(seconds: u32) -> String {
          sleep 0.01; j=0; while [ $j -lt 1500 ]; do j=$((j+1)); done; done; echo done"
     )
 }
+
+/// Computes until the file is there, then says that it is done.
+fn job_until(go: &Path) -> String {
+    format!(
+        "until [ -e {} ]; do j=0; while [ $j -lt 1500 ]; do j=$((j+1)); done; done; echo done",
+        go.display()
+    )
+}
+
 const STRICT: [&str; 6] = ["--resources", "disk,cpu", "--max-slowdown", "0%", "--cpu-floor", "40%"];
 
 fn summary_of(options: &[&str], script: &str) -> Value {
@@ -46,6 +56,28 @@ fn summary_of(options: &[&str], script: &str) -> Value {
     let path = file.path().to_str().unwrap();
     let options: Vec<&str> = options.iter().copied().chain(["--json", "--summary", path]).collect();
     assert_eq!(clean_text(&output(&mut lull_run(&options, &["sh", "-c", script]))), "done\n");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The summary of a job that computes until it was held once, for the CPUs' sake: nothing else is watched.
+fn summary_after_a_hold() -> Value {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (path, go) = (dir.path().join("summary"), dir.path().join("go"));
+    let more = ["--json", "--summary", path.to_str().unwrap()];
+    let strict = ["--resources", "cpu", "--max-slowdown", "0%", "--cpu-floor", "40%"];
+    let options: Vec<&str> = strict.into_iter().chain(more).collect();
+    let marker = new_marker();
+    let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &job_until(&go)]), &marker);
+    let front = child.id();
+    let is_frozen = || {
+        common::freeze_file(front).is_some_and(|(file, word)| {
+            std::fs::read_to_string(file).is_ok_and(|text| text.trim() == word || text.trim() == "FREEZING")
+        })
+    };
+    wait_until("a hold", is_frozen);
+    std::fs::write(&go, "").unwrap();
+    assert_eq!(clean_text(&finish(child)), "done\n");
+    assert_nothing_left(front, &marker);
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -68,7 +100,7 @@ fn root_a_promise_of_nothing_holds_a_job_beside_the_foreground_and_lets_it_end()
         return;
     }
     let _foreground = Computing::start();
-    let summary = summary_of(&STRICT, &job(12));
+    let summary = summary_after_a_hold();
     assert!(summary["freezes"].as_u64().unwrap() > 0, "{summary}");
     assert!(summary["cpu"]["foreground_busy_ns"].as_u64().unwrap() > 0, "{summary}");
     assert!((summary["cpu"]["promised"].as_f64().unwrap()).abs() < 1e-9, "{summary}");
@@ -82,7 +114,7 @@ fn root_without_holds_or_without_the_resource_nobody_watches_the_cpus() {
     let without: [&[&str]; 3] = [
         &["--resources", "disk"],
         &["--resources", "cpu", "--longest-hold", "off"],
-        &["--resources", "cpu", "--sensor", "diskstats"],
+        &["--sensor", "diskstats"],
     ];
     for options in without {
         assert!(summary_of(options, "echo done")["cpu"].is_null(), "{options:?}");
@@ -162,7 +194,7 @@ fn root_beside_a_foreground_that_never_sleeps_a_job_ends() {
     let cpus = std::thread::available_parallelism().unwrap().get();
     let spin = || Computing(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
     let _spinners: Vec<Computing> = (1..cpus.max(2)).map(|_| spin()).collect();
-    let summary = summary_of(&STRICT, &job(6));
+    let summary = summary_after_a_hold();
     assert!(summary["cpu"]["foreground_busy_ns"].as_u64().unwrap() > 0, "{summary}");
 }
 

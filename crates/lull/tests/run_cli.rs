@@ -81,9 +81,34 @@ fn mistakes_in_options_are_told_in_one_line() {
     assert_told(&run(&["--disk", "no-such-disk", "true"]), 125, &["no-such-disk", "lull doctor"]);
     assert_told(&run(&["--protect", "no-such.service", "true"]), 125, &["no-such.service"]);
     assert_told(&run(&["--summary", "/no/such/place", "true"]), 125, &["/no/such/place"]);
-    assert_told(&run(&["--interval", "-5ms", "true"]), 125, &["-5", "less than zero"]);
+    assert_told(&run(&["--interval", "-5ms", "true"]), 125, &["--interval -5ms:", "less than zero"]);
+    assert_told(&run(&["--cpu-floor", "-3%", "true"]), 125, &["--cpu-floor -3%:", "less than zero"]);
     assert_told(&run(&["--interval"]), 125, &["--interval"]);
     assert_told(&run(&[]), 125, &["CMD"]);
+}
+
+#[test]
+fn a_wrong_option_is_told_with_what_helps() {
+    let run = |words: &[&str]| output(lull().arg("run").args(words));
+    let unknown = run(&["--zz", "ls"]);
+    assert_told(&unknown, 125, &["'--zz'", "options of the command come after its name"]);
+    let close = run(&["--intervall", "5ms", "true"]);
+    assert_told(&close, 125, &["'--intervall'", "similar", "'--interval'"]);
+    for output in [unknown, close] {
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!text.contains("tip") && !text.contains("-- --"), "{text}");
+    }
+}
+
+#[test]
+fn mistakes_of_lull_set_are_told_in_one_line() {
+    let set = |words: &[&str]| output(lull().arg("set").args(words));
+    assert_told(&set(&["1"]), 1, &["lull set 1", "--mem-low", "--mem-high"]);
+    assert_told(&set(&[]), 2, &["PID", "lull set --help"]);
+    assert_told(&set(&["all", "--mem-low", "1MiB"]), 2, &["'all'", "PID"]);
+    assert_told(&set(&["1", "--mem-low", "-3M"]), 2, &["--mem-low -3M:", "less than zero"]);
+    // No process has a number this high.
+    assert_told(&set(&["1073741824", "--mem-low", "0"]), 1, &["1073741824", "pgrep"]);
 }
 
 #[test]
@@ -256,6 +281,62 @@ fn the_summary_exists_when_lull_returns() {
     assert_eq!(summary["status"], 4);
     assert_eq!(summary["command"], serde_json::json!(["sh", "-c", "exit 4"]));
     assert!(summary["wall_ns"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_file_of_the_summary_is_emptied_unless_the_job_writes_to_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    let name = path.to_str().unwrap();
+    std::fs::write(&path, "old\n".repeat(10_000)).unwrap();
+    clean_text(&output(&mut lull_run(&["--summary", name], &["true"])));
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.starts_with("lull: true in ") && !text.contains("old"), "{text}");
+    for summary in ["/dev/stdout", name] {
+        let mut file = std::fs::File::create(&path).unwrap();
+        writeln!(file, "before").unwrap();
+        let mut command = lull_run(&["--summary", summary], &["echo", "said"]);
+        let mut child = command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null()).spawn().unwrap();
+        assert!(common::wait_for_end(&mut child).success());
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("before\nsaid\nlull: echo in "), "{text}");
+    }
+}
+
+#[test]
+fn what_was_named_and_cannot_be_had_is_told_beside_a_file_of_the_summary_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("summary");
+    let options =
+        ["--resources", "cpu", "--sensor", "diskstats", "--json", "--summary", path.to_str().unwrap()];
+    let output = output(lull().arg("run").args(options).args(["--", "true"]));
+    assert_told(&output, 0, &["--resources cpu: ", "BPF", "lull doctor"]);
+    let summary: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert!(summary["unmet"][0].as_str().unwrap().starts_with("--resources cpu: "), "{summary}");
+    assert!(summary["cpu"].is_null(), "{summary}");
+}
+
+#[test]
+fn a_measure_that_ends_is_told_when_it_happens_and_in_the_summary() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, go) = (dir.path().join("summary"), dir.path().join("go"));
+    let measure = "echo 3; exit 9";
+    let wait = format!("until [ -e {} ]; do sleep 0.05; done", go.display());
+    let options = ["--slo", measure, "--json", "--summary", path.to_str().unwrap()];
+    let mut command = lull_run(&options, &["sh", "-c", &wait]);
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // Said while the job is at work: it ends only now.
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
+    let is_told =
+        |line: &String| line.starts_with("lull: --slo: 'echo 3; exit 9' ended with status 9 after 1 values");
+    assert!(lines.by_ref().map(Result::unwrap).any(|line| is_told(&line)));
+    std::fs::write(&go, "").unwrap();
+    assert!(common::wait_for_end(&mut child).success());
+    assert_eq!(lines.map(Result::unwrap).filter(is_told).count(), 0, "told once");
+    let summary: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let notes = summary["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note.as_str().unwrap().contains("nothing is promised")), "{summary}");
+    assert!(summary["cpu"]["kept"].is_null(), "{summary}");
 }
 
 #[test]

@@ -38,7 +38,10 @@ fn advice(what: impl Into<String>, command: Option<String>) -> Option<Advice> {
 fn sensor(facts: &Facts, program: &Path) -> Option<Advice> {
     let bpf = &facts.bpf;
     if bpf.usable() {
-        return None;
+        let lacks_net = facts.user.euid != 0 && !facts.user.has("CAP_NET_ADMIN");
+        let what = "Let lull mark and hold the job's traffic: without CAP_NET_ADMIN it leaves the network as it is. The job does \
+                    not inherit the capabilities.";
+        return lacks_net.then(|| Advice { what: what.to_owned(), command: Some(setcap(program)) });
     }
     if !bpf.btf {
         let what = "A kernel built with CONFIG_DEBUG_INFO_BTF (those of Debian 12, Ubuntu 22.04, Fedora 34 and later are) lets \
@@ -51,9 +54,15 @@ fn sensor(facts: &Facts, program: &Path) -> Option<Advice> {
                     milliseconds.";
         return advice(what, None);
     }
-    let what = "Let lull load its BPF observers: intervals of microseconds instead of milliseconds. The job does not inherit \
-                the capabilities.";
-    advice(what, Some(format!("sudo setcap cap_bpf,cap_perfmon+ep {}", program.display())))
+    let what = "Let lull load its BPF observers: intervals of microseconds instead of milliseconds. The last two are for the \
+                network alone: its programs, and the room in which datagrams wait. The job does not inherit the \
+                capabilities.";
+    advice(what, Some(setcap(program)))
+}
+
+/// The command by which an ordinary user's lull sees and holds everything.
+fn setcap(program: &Path) -> String {
+    format!("sudo setcap cap_bpf,cap_perfmon,cap_net_admin,cap_net_raw+ep {}", program.display())
 }
 
 fn gate(facts: &Facts) -> Option<Advice> {

@@ -9,6 +9,8 @@
 //! knows no file rights. So the supervisor asks the kernel who is at the other end, and obeys its own user and root; and
 //! `lull set` talks to nobody else either, since anybody may take a name. The names are those of a network namespace.
 //!
+//! The supervisor may outlive the job for a while, and who has no process left has nothing to set: that is refused.
+//!
 //! PID is the number of `lull run`, as the shell's `$!` gives it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -73,7 +75,7 @@ pub(crate) fn read_line(stream: &UnixStream) -> io::Result<String> {
 }
 
 /// Serves a run's socket from a thread of its own, until the process ends. `set` is given what is in force from then on;
-/// `None`: there is nothing to set.
+/// `None`: there is nothing to set. `is_over` says whether the job has ended.
 ///
 /// # Errors
 /// When the name is taken.
@@ -81,12 +83,14 @@ pub(crate) fn serve(
     pid: u32,
     mut now: RoomSetting,
     set: Option<Box<dyn Fn(RoomSetting) + Send>>,
+    is_over: impl Fn() -> bool + Send + 'static,
 ) -> io::Result<()> {
     let listener = UnixListener::bind_addr(&address(pid)?)?;
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let answer = match (is_trusted(&stream), &set) {
                 (false, _) => Answer::Refused("it belongs to another user".to_owned()),
+                _ if is_over() => Answer::Refused("its job has ended".to_owned()),
                 (_, None) => Answer::Refused(
                     "its memory is not managed; it was started without memory among --resources".to_owned(),
                 ),

@@ -83,7 +83,7 @@ pub(crate) struct CpuSummary {
     pub(crate) lost: f64,
     pub(crate) lost_worst: f64,
     pub(crate) promised: f64,
-    /// Whether that was less; `None` when neither is proved.
+    /// Whether that was less; `None` when nothing was compared, or neither is proved.
     pub(crate) kept: Option<bool>,
 }
 
@@ -315,18 +315,14 @@ impl Cpu {
         self.lender.status(&self.budget).slowdown.map(Into::into)
     }
 
-    /// A loss that only may have been beyond the promise is no proof that it was.
-    fn is_kept(&self, status: &LendStatus) -> Option<bool> {
-        let promise = self.budget.setting().promise.fraction();
-        let is_proved = status.slowdown.is_some_and(|slowdown| slowdown.low - 1.0 > promise);
-        (status.kept.promise || is_proved).then_some(status.kept.promise)
-    }
-
     pub(crate) fn summary(&self, now: Nanos) -> CpuSummary {
         let status: LendStatus = self.lender.status(&self.budget);
         let totals = self.cpus.totals(now);
+        let slowdown: Option<SlowdownSummary> = status.slowdown.map(Into::into);
+        let promised = self.budget.setting().promise.fraction();
         CpuSummary {
-            slowdown: status.slowdown.map(Into::into),
+            kept: SlowdownSummary::keeps_in_all(slowdown.as_ref(), status.kept.promise, promised),
+            slowdown,
             measure: self.slo.as_ref().map_or_else(|| "bursts".to_owned(), |slo| slo.name().to_owned()),
             lent: lent_text(self.choices.choice(status.rung)),
             moves: status.moves,
@@ -335,8 +331,7 @@ impl Cpu {
             tested_ns: status.withheld.0,
             lost: status.kept.overall,
             lost_worst: status.kept.worst,
-            promised: self.budget.setting().promise.fraction(),
-            kept: self.is_kept(&status),
+            promised,
         }
     }
 }

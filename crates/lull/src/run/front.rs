@@ -248,6 +248,11 @@ impl Front {
             match self.helpers.channel.receive(true) {
                 Ok(Packet::Message(bytes, _)) => match serde_json::from_slice(&bytes) {
                     Ok(FromSupervisor::Status(status)) => self.status.set(*status),
+                    Ok(FromSupervisor::Told(text)) => {
+                        // Above the status line, which is drawn again.
+                        self.status.clear();
+                        eprintln!("lull: {text}");
+                    }
                     Ok(FromSupervisor::Summary(summary)) => return Some(summary),
                     Ok(FromSupervisor::Serving) | Err(_) => {}
                 },

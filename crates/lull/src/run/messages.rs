@@ -20,6 +20,8 @@ pub(crate) enum ToSupervisor {
 pub(crate) enum FromSupervisor {
     /// Trapped calls will be answered.
     Serving,
+    /// Something that the user has to know now.
+    Told(String),
     /// For the status line.
     Status(Box<Status>),
     /// The last words.

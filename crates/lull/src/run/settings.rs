@@ -104,6 +104,8 @@ pub(crate) struct RunSettings {
     pub(crate) promise: Loss,
     /// Whether the disks are lent in the gaps only.
     pub(crate) watches_disks: bool,
+    /// Resources that were named, so that a person is told if one cannot be had.
+    pub(crate) named: Vec<ResourceChoice>,
     /// What is promised about the CPUs; `None`: the kernel's priorities alone.
     pub(crate) cpu: Option<CpuAim>,
     /// When the network begins to be lent in the gaps only.
@@ -362,6 +364,11 @@ impl Given {
         if slo.is_some() && !lends(ResourceChoice::Cpu) {
             bail!("--slo decides about the CPUs; add cpu to --resources");
         }
+        if slo.is_some() && longest_hold == Some(LongestHold::Off) {
+            bail!(
+                "--slo decides about the CPUs, which --longest-hold off leaves alone; leave one of them out"
+            );
+        }
         let longest = match longest_hold {
             Some(LongestHold::Off) => None,
             Some(LongestHold::AtMost(longest)) => Some(longest),
@@ -413,6 +420,7 @@ impl Given {
             control,
             promise,
             watches_disks,
+            named: resources,
             net: lend_net,
             qdiscs: net.qdiscs()?,
             tags: net.find()?,

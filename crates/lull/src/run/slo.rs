@@ -11,21 +11,43 @@
 //!
 //! The command is started before the supervisor lowers its own priority, so that it measures as any other program of
 //! the foreground does. It ends with the supervisor, even one that is killed.
+//!
+//! A measure that gives no values is told to the user, once when it begins to be silent, and once when the command ends:
+//!
+//! ```text
+//!              no value for SILENCE: told            the command has ended: told
+//!   measuring ─────────────────────▶ silent ──┐    measuring, silent ─────────▶ over
+//!       ▲                                     │
+//!       └──────────────── a value ◀───────────┘
+//! ```
+//! A thread of its own watches for that; the loop thread, which is nudged, passes on what it says.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lull_core::{Measure, Nanos, Reading, TrialSetting};
+use lull_linux::clock;
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 
 /// How often values are expected and pages are asked.
 const PERIOD: Nanos = Nanos::from_secs(1);
 /// A page that takes longer has no value.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// A measure without a value for so long is silent.
+const SILENCE: Nanos = Nanos::from_secs(10);
+/// How long a command that has closed its output may take to end.
+const ENDING: Nanos = Nanos::from_secs(1);
+/// How much of a useless line is quoted.
+const QUOTED_CHARS: usize = 60;
+/// What it means to be without values.
+const CONSEQUENCE: &str = "without values nothing is compared, so nothing is promised about the CPUs";
 /// Values are summed in millionths.
 const SCALE: f64 = 1e6;
 
@@ -84,10 +106,38 @@ struct Sums {
 impl Sums {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a saturating cast")]
     fn add(&self, value: f64) {
-        if value.is_finite() && value >= 0.0 {
-            self.sum.fetch_add((value * SCALE) as u64, Ordering::Relaxed);
-            self.count.fetch_add(1, Ordering::Release);
-        }
+        self.sum.fetch_add((value * SCALE) as u64, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// What a source gave.
+#[derive(Debug)]
+enum Given {
+    Value(f64),
+    /// Something without a value, for a person.
+    Useless(String),
+}
+
+impl Given {
+    fn of(value: Option<f64>, useless: impl FnOnce() -> String) -> Self {
+        let value = value.filter(|value| value.is_finite() && *value >= 0.0);
+        value.map_or_else(|| Self::Useless(useless()), Self::Value)
+    }
+}
+
+/// What is wrong with the measure, for the user, until it is taken.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Complaints(Arc<Mutex<Vec<String>>>);
+
+impl Complaints {
+    /// Those since the last look.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn add(&self, text: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 }
 
@@ -98,43 +148,51 @@ pub(crate) struct Slo {
     is_rate: bool,
     sums: Arc<Sums>,
     command: Option<Child>,
+    /// It is not wanted any more, so its end is none to tell.
+    is_over: Arc<AtomicBool>,
 }
 
 impl Slo {
-    /// Starts the command, or asking the page.
+    /// Starts the command, or asking the page. `nudge` is called when there is a complaint.
     ///
     /// # Errors
     /// When no shell can be started.
-    pub(crate) fn start(choice: &SloChoice) -> std::io::Result<Self> {
-        let sums = Arc::new(Sums::default());
-        let into = Arc::clone(&sums);
-        let (name, command) = match &choice.source {
+    pub(crate) fn start(
+        choice: &SloChoice,
+        complaints: &Complaints,
+        nudge: impl Fn() + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let (sums, is_over) = (Arc::new(Sums::default()), Arc::new(AtomicBool::new(false)));
+        let (sender, given) = channel();
+        let (name, source, command) = match &choice.source {
             Source::Command(text) => {
                 let mut child = shell(text)?;
                 let output = child.stdout.take();
                 std::thread::spawn(move || {
-                    for line in output.into_iter().flat_map(|output| BufReader::new(output).lines()) {
-                        let Ok(line) = line else { break };
-                        number_in(&line).into_iter().for_each(|value| into.add(value));
-                    }
+                    let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines());
+                    lines.map_while(Result::ok).try_for_each(|line| {
+                        sender.send(Given::of(number_in(&line), || {
+                            format!("prints '{}', which holds no number from 0 on", quoted(&line))
+                        }))
+                    })
                 });
-                (text.clone(), Some(child))
+                (text.clone(), text.clone(), Some(child))
             }
             Source::Page { url, metric } => {
-                let (url, wanted) = (url.clone(), metric.clone());
-                std::thread::spawn(move || {
-                    loop {
-                        page(&url)
-                            .and_then(|text| metric_in(&text, &wanted))
-                            .into_iter()
-                            .for_each(|v| into.add(v));
-                        std::thread::sleep(Duration::from_nanos(PERIOD.0));
-                    }
-                });
-                (metric.clone(), None)
+                let (asked, wanted) = (url.clone(), metric.clone());
+                std::thread::spawn(move || ask(&asked, &wanted, &sender));
+                (metric.clone(), format!("{url} {metric}"), None)
             }
         };
-        Ok(Self { name, is_rate: choice.is_rate, sums, command })
+        let watch = Watch {
+            source,
+            sums: Arc::clone(&sums),
+            is_over: Arc::clone(&is_over),
+            command: command.as_ref().map(|child| Pid::from_raw(child.id().cast_signed())),
+            complaints: complaints.clone(),
+        };
+        std::thread::spawn(move || watch.run(&given, SILENCE, nudge));
+        Ok(Self { name, is_rate: choice.is_rate, sums, command, is_over })
     }
 
     /// For people.
@@ -158,11 +216,97 @@ impl Slo {
 
 impl Drop for Slo {
     fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
         if let Some(child) = &mut self.command {
             // It leads a group of its own; what it has started ends with it.
-            let group = nix::unistd::Pid::from_raw(child.id().cast_signed());
+            let group = Pid::from_raw(child.id().cast_signed());
             let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
             let _ = child.wait();
+        }
+    }
+}
+
+/// Sums up what a source gives, and says when it gives nothing.
+struct Watch {
+    source: String,
+    sums: Arc<Sums>,
+    is_over: Arc<AtomicBool>,
+    command: Option<Pid>,
+    complaints: Complaints,
+}
+
+impl Watch {
+    fn run(&self, given: &Receiver<Given>, silence: Nanos, nudge: impl Fn()) {
+        let complain = |text: String| {
+            if !self.is_over.load(Ordering::SeqCst) {
+                self.complaints.add(text);
+                nudge();
+            }
+        };
+        let (mut latest, mut useless, mut is_silent) = (clock::now(), None, false);
+        loop {
+            let left = latest.plus(silence).since(clock::now());
+            // Once silent, there is nothing more to say until something comes.
+            let left = if is_silent { silence } else { left };
+            match given.recv_timeout(Duration::from_nanos(left.0)) {
+                Ok(Given::Value(value)) => {
+                    self.sums.add(value);
+                    (latest, useless, is_silent) = (clock::now(), None, false);
+                }
+                Ok(Given::Useless(what)) => useless = Some(what),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if !is_silent && clock::now().since(latest) >= silence {
+                is_silent = true;
+                let what = useless.as_deref().unwrap_or("says nothing");
+                complain(format!("--slo: no value for {silence}: {} {what}; {CONSEQUENCE}", self.shown()));
+            }
+        }
+        let values = self.sums.count.load(Ordering::Acquire);
+        let how = self.command.map_or_else(|| "has ended".to_owned(), how_it_ended);
+        complain(format!("--slo: {} {how} after {values} values; {CONSEQUENCE} from now on", self.shown()));
+    }
+
+    fn shown(&self) -> String {
+        format!("'{}'", quoted(&self.source))
+    }
+}
+
+/// As much of a text as fits into a message, in one line.
+fn quoted(text: &str) -> String {
+    let line = text.replace(char::is_control, " ");
+    match line.char_indices().nth(QUOTED_CHARS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
+/// Asks a page for a metric until nobody wants it.
+fn ask(url: &str, metric: &str, sender: &Sender<Given>) {
+    loop {
+        let given = match page(url) {
+            Ok(text) => Given::of(metric_in(&text, metric), || "has no number from 0 on there".to_owned()),
+            Err(error) => Given::Useless(format!("cannot be read: {error}")),
+        };
+        if sender.send(given).is_err() {
+            return;
+        }
+        std::thread::sleep(Duration::from_nanos(PERIOD.0));
+    }
+}
+
+/// How a command that has closed its output ended. It stays to be waited for.
+fn how_it_ended(pid: Pid) -> String {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    let deadline = clock::now().plus(ENDING);
+    loop {
+        match waitid(Id::Pid(pid), flags) {
+            Ok(WaitStatus::Exited(_, 127)) => return "ended with status 127 (not found)".to_owned(),
+            Ok(WaitStatus::Exited(_, status)) => return format!("ended with status {status}"),
+            Ok(WaitStatus::Signaled(_, signal, _)) => return format!("was ended by {signal}"),
+            Ok(_) if clock::now() < deadline => std::thread::sleep(Duration::from_millis(20)),
+            _ => return "closed its output".to_owned(),
         }
     }
 }
@@ -197,9 +341,9 @@ fn metric_in(text: &str, wanted: &str) -> Option<f64> {
     })
 }
 
-fn page(url: &str) -> Option<String> {
+fn page(url: &str) -> Result<String, ureq::Error> {
     let agent: ureq::Agent = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build().into();
-    agent.get(url).call().ok()?.body_mut().read_to_string().ok()
+    agent.get(url).call()?.body_mut().read_to_string()
 }
 
 #[cfg(test)]

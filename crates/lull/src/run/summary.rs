@@ -1,6 +1,11 @@
 //! What a run did: for a person, for a file, for a script.
 
 use std::fmt::Write;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use lull_core::{Histogram, Nanos, Slowdown};
 use serde::{Deserialize, Serialize};
@@ -39,6 +44,14 @@ impl SlowdownSummary {
     pub(crate) fn keeps(&self, promised: f64) -> Option<bool> {
         let is_kept = self.high.is_some_and(|high| high - 1.0 <= promised);
         (is_kept || self.low - 1.0 > promised).then_some(is_kept)
+    }
+
+    /// Whether the promise was kept over a whole run, in whose worst window the foreground lost no more than promised, or
+    /// may have lost more, as far as is known. `None` when too little was compared to say so, and when a loss beyond the
+    /// promise is not proved.
+    pub(crate) fn keeps_in_all(found: Option<&Self>, is_within: bool, promised: f64) -> Option<bool> {
+        let found = found.filter(|found| found.high.is_some())?;
+        (is_within || found.low - 1.0 > promised).then_some(is_within)
     }
 
     /// What was found, and whether that is what was promised.
@@ -180,6 +193,32 @@ pub(crate) struct Summary {
     /// The network, where it was watched.
     #[serde(default)]
     pub(crate) net: Option<NetSummary>,
+}
+
+/// Opens a file for the summary, empty. One that is this process's standard output or error, by whatever name, is written where
+/// that stands: what is in it, and what the job writes there, stays.
+///
+/// # Errors
+/// Those of opening it for writing.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let file = File::options().write(true).create(true).truncate(false).open(path)?;
+    for stream in [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()] {
+        // A closed stream is nobody's file.
+        if let Ok(stream) = stream.map(File::from)
+            && is_same(&stream, &file)?
+        {
+            return Ok(stream);
+        }
+    }
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
+fn is_same(one: &File, other: &File) -> io::Result<bool> {
+    let [one, other] = [one.metadata()?, other.metadata()?];
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
 /// Bytes with a binary unit.

@@ -36,8 +36,8 @@ use super::net::{self, Net};
 use super::quiet::Quiet;
 use super::regulator::Regulator;
 use super::sensors::{self, Sensors};
-use super::settings::{LendNet, RunSettings};
-use super::slo::Slo;
+use super::settings::{LendNet, ResourceChoice, RunSettings, SensorChoice};
+use super::slo::{Complaints, Slo};
 use super::tell;
 
 /// How often the front is told what its status line shows.
@@ -50,6 +50,10 @@ const SESSIONS_EVERY: Nanos = Nanos::from_secs(1);
 const GROUP_CHECK: Nanos = Nanos::from_millis(200);
 /// Sleeping may not overshoot: the interval is as short as tens of microseconds.
 const TIMER_SLACK_NS: libc::c_ulong = 1;
+
+/// Why the CPUs are not watched.
+const CPUS_NEED_BPF: &str = "the CPUs are watched by BPF alone, which cannot be had or is not wanted; the kernel's priorities alone \
+                             hold the job; `lull doctor` says more";
 
 /// The nice value that weighs least.
 pub(crate) const LOWEST: libc::c_int = 19;
@@ -234,15 +238,25 @@ impl Supervisor {
         }
     }
 
+    /// The option by which the CPUs were asked for, if they were.
+    fn wish_for_cpus(&self) -> Option<&'static str> {
+        let is_named = self.settings.named.contains(&ResourceChoice::Cpu);
+        let by_measure = self.settings.slo.is_some().then_some("--slo");
+        self.settings.cpu.and_then(|_| is_named.then_some("--resources cpu").or(by_measure))
+    }
+
     /// Lives until the job is gone.
     pub(crate) fn run(mut self) {
         // SAFETY: plain integers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
         let quiet = self.settings.watches_disks.then(Quiet::begin);
+        let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         // The user's measure is not background: it begins before this process is.
-        let slo = self.settings.slo.take().and_then(|choice| {
-            let failed = |error| self.notes.push(format!("--slo: cannot start a shell: {error}"));
-            Slo::start(&choice).map_err(failed).ok()
+        let complaints = Complaints::default();
+        let slo = self.settings.slo.clone().and_then(|choice| {
+            let nudge = Arc::clone(&nudge);
+            let failed = |error| self.unmet.push(format!("--slo: cannot start a shell: {error}"));
+            Slo::start(&choice, &complaints, move || nudge.give()).map_err(failed).ok()
         });
         let group = self.group.take();
         let family = Family::of_supervisor(group.as_ref());
@@ -254,7 +268,6 @@ impl Supervisor {
         // session, which is the supervisor's own; the file is missing without autogroup.
         let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
         set_weight(std::process::id(), LOWEST);
-        let Ok(nudge) = Nudge::new().map(Arc::new) else { return };
         // The job may read before the listener stands: as early as can be.
         let mut memory = self.settings.memory.and_then(|aim| {
             // Signals are too coarse for holds as short as a writer's.
@@ -262,16 +275,23 @@ impl Supervisor {
             let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| by_group), ..aim };
             let apart = freezer.group().and_then(JobGroup::memory);
             let started = Memory::start(aim, family.clone(), apart, Arc::clone(&nudge));
-            started.map_err(|why| self.notes.push(why.to_owned())).ok()
+            started.map_err(|why| self.unmet.push(format!("--resources memory: {why}"))).ok()
         });
         let room = self.settings.memory.map(|aim| aim.room).unwrap_or_default();
         // SAFETY: only asks.
         let front = u32::try_from(unsafe { libc::getppid() }).unwrap_or(0);
         let setter = memory.as_ref().map(Memory::room_setter);
-        if let Err(error) = adjust::serve(front, room, setter) {
+        // Before it is trapped the job may not be in its group yet.
+        let is_trapped = Arc::new(AtomicBool::new(false));
+        let is_over = {
+            let (is_trapped, family) = (Arc::clone(&is_trapped), family.clone());
+            move || is_trapped.load(Ordering::SeqCst) && family.pids().is_empty()
+        };
+        if let Err(error) = adjust::serve(front, room, setter, is_over) {
             self.notes.push(format!("lull set cannot reach this run: {error}"));
         }
         let Some(listener) = self.wait_for_listener() else { return };
+        is_trapped.store(true, Ordering::SeqCst);
         // Calls trapped from now on wait in the kernel until somebody receives them; the job need not wait for that to begin.
         self.tell(&FromSupervisor::Serving);
         let began = clock::now();
@@ -300,6 +320,11 @@ impl Supervisor {
         let sensing = clock::now();
         let sensor = bpf.as_ref().map_or(-1, lull_bpf::BlockSensor::wake_fd);
         let is_refused = self.settings.watches_disks && bpf.is_none();
+        if let Some(option) = self.wish_for_cpus()
+            && (is_refused || self.settings.sensor == SensorChoice::Diskstats)
+        {
+            self.unmet.push(format!("{option}: {CPUS_NEED_BPF}"));
+        }
         let mut cpus = CpuStart::begin(&self.settings, is_refused, family.clone(), slo, &nudge);
         // Without an idle CPU group a session of the job's own weighs as much as the user's.
         let lone = self.settings.policy.marks_job() && !freezer.group().is_some_and(JobGroup::has_idle_cpu);
@@ -315,7 +340,10 @@ impl Supervisor {
             if let Some(started) = cpus.finish(&freezer, now) {
                 match started {
                     Ok(cpu) => guard.cpu = Some(cpu),
-                    Err(error) => self.notes.push(error.to_string()),
+                    Err(error) => match self.wish_for_cpus() {
+                        Some(option) => self.unmet.push(format!("{option}: {error}")),
+                        None => self.notes.push(error.to_string()),
+                    },
                 }
                 sleep.watch(CPU_SENSOR, cpus.wake_fd());
             }
@@ -325,6 +353,10 @@ impl Supervisor {
                     Err(why) => self.notes.push(why),
                 }
                 sleep.watch(NET_SENSOR, guard.net.as_ref().map_or(-1, Net::wake_fd));
+            }
+            for complaint in complaints.take() {
+                self.tell(&FromSupervisor::Told(complaint.clone()));
+                self.notes.push(complaint);
             }
             let Next { at } = guard.turn(now);
             freezer.set(now, guard.wants_frozen(now));

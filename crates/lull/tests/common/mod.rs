@@ -47,15 +47,25 @@ pub(crate) fn lull_run(options: &[&str], words: &[&str]) -> Command {
 
 /// Runs `command` to its end with empty input, its output caught.
 pub(crate) fn output(command: &mut Command) -> Output {
-    finish(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    output_within(HANG, command)
+}
+
+/// The same for a command that may take longer than others.
+pub(crate) fn output_within(limit: Duration, command: &mut Command) -> Output {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    finish_within(limit, child)
 }
 
 /// Waits for the end of `child` and of its output.
 pub(crate) fn finish(child: Child) -> Output {
+    finish_within(HANG, child)
+}
+
+fn finish_within(limit: Duration, child: Child) -> Output {
     let pid = child.id();
     let (done, outcome) = std::sync::mpsc::channel();
     std::thread::spawn(move || done.send(child.wait_with_output()));
-    match outcome.recv_timeout(HANG) {
+    match outcome.recv_timeout(limit) {
         Ok(output) => output.unwrap(),
         Err(_) => {
             let state = tree(pid);

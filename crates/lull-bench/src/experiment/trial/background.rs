@@ -25,8 +25,8 @@ use crate::record::Background;
 use crate::units::{Bytes, whole};
 use crate::{Error, clock, stop};
 
-/// How long a background has to move its first byte.
-const FIRST_BYTES: Nanos = Nanos::from_secs(20);
+/// How long a background has to move its first byte; one in the idle class waits long for it while others compute.
+const FIRST_BYTES: Nanos = Nanos::from_secs(60);
 /// How long the last line of a job that has ended may be on its way.
 const LAST_LINE: Nanos = Nanos::from_millis(500);
 

@@ -16,9 +16,20 @@ fn a_host_that_has_everything_gets_no_advice() {
 #[test]
 fn an_ordinary_user_under_systemd_is_told_the_commands() {
     let commands = commands(&poor(), true);
-    assert_eq!(commands[0], "sudo setcap cap_bpf,cap_perfmon+ep /usr/bin/lull");
+    assert_eq!(commands[0], "sudo setcap cap_bpf,cap_perfmon,cap_net_admin,cap_net_raw+ep /usr/bin/lull");
     assert_eq!(commands[1], "systemd-run --user --scope lull run -- CMD");
     assert!(commands[2].contains("CPUWeight=idle"));
+}
+
+#[test]
+fn who_sees_disks_and_cpus_but_may_not_hold_traffic_is_told_so() {
+    let mut facts = facts();
+    (facts.user.euid, facts.user.capabilities) = (1000, vec!["CAP_NET_ADMIN"]);
+    assert_eq!(sensor(&facts, Path::new("lull")), None);
+    facts.user.capabilities.clear();
+    let advice = sensor(&facts, Path::new("lull")).unwrap();
+    assert!(advice.what.contains("CAP_NET_ADMIN"), "{advice:?}");
+    assert!(advice.command.unwrap().contains("cap_net_admin"));
 }
 
 #[test]

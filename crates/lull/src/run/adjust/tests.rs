@@ -11,7 +11,8 @@ use super::{Answer, Request, address, is_trusted, read_line, serve};
 fn ask(pid: u32, line: &str) -> Answer {
     let mut stream = UnixStream::connect_addr(&address(pid).unwrap()).unwrap();
     assert!(is_trusted(&stream));
-    stream.write_all(line.as_bytes()).unwrap();
+    // One that is refused is answered without being read.
+    let _ = stream.write_all(line.as_bytes());
     serde_json::from_str(&read_line(&stream).unwrap()).unwrap()
 }
 
@@ -30,18 +31,30 @@ fn a_run_is_set_through_its_socket() {
     let pid = (1 << 30) | std::process::id();
     let (told, hears) = channel();
     let set = Box::new(move |setting: RoomSetting| told.send(setting).unwrap());
-    serve(pid, RoomSetting::default(), Some(set)).unwrap();
+    serve(pid, RoomSetting::default(), Some(set), || false).unwrap();
     let wanted = RoomSetting { low_bytes: 0, high_bytes: 5 };
     assert_eq!(ask(pid, "{\"mem_high_bytes\":5}\n"), Answer::Done(wanted));
     assert_eq!(hears.recv().unwrap(), wanted);
     assert!(matches!(ask(pid, "{\"mem_low_bytes\":9}\n"), Answer::Refused(why) if why.contains("above")));
     assert!(matches!(ask(pid, "{\"nonsense\":9}\n"), Answer::Refused(why) if why.contains("nonsense")));
-    assert!(serve(pid, RoomSetting::default(), None).is_err(), "the name is taken");
+    assert!(serve(pid, RoomSetting::default(), None, || false).is_err(), "the name is taken");
 }
 
 #[test]
 fn a_run_without_memory_says_so() {
     let pid = (1 << 29) | std::process::id();
-    serve(pid, RoomSetting::default(), None).unwrap();
+    serve(pid, RoomSetting::default(), None, || false).unwrap();
     assert!(matches!(ask(pid, "{}\n"), Answer::Refused(why) if why.contains("--resources")));
+}
+
+#[test]
+fn a_run_whose_job_has_ended_refuses() {
+    let pid = (1 << 28) | std::process::id();
+    let (told, hears) = channel();
+    let set = Box::new(move |setting: RoomSetting| told.send(setting).unwrap());
+    serve(pid, RoomSetting::default(), Some(set), || true).unwrap();
+    assert!(
+        matches!(ask(pid, "{\"mem_high_bytes\":5}\n"), Answer::Refused(why) if why.contains("has ended"))
+    );
+    assert!(hears.try_recv().is_err(), "nothing was set");
 }

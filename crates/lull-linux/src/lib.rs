@@ -9,6 +9,7 @@
 //! | [`cgroup`] | the job's control groups on pure v2, hybrid and v1 hosts: freeze, idle CPU class, clean removal |
 //! | [`tun`] | network interfaces whose other end is a descriptor |
 //! | [`clock`] | the monotonic clock |
+//! | [`stat_line`] | the line of numbers that the kernel keeps of each process |
 //! | [`sense`] | observations of a disk where no BPF program may be loaded |
 //! | [`seccomp`] | trapping system calls of the job and letting them go on |
 //! | [`gate`] | what a trapped call is about, and whether the page cache would serve it |
@@ -23,5 +24,6 @@ pub mod probe;
 pub mod root;
 pub mod seccomp;
 pub mod sense;
+pub mod stat_line;
 pub mod topology;
 pub mod tun;

@@ -134,12 +134,12 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
     } else {
         summary.text()
     };
-    let tell_unmet = || summary.unmet.iter().for_each(|unmet| eprintln!("lull: {unmet}"));
+    let tell_unmet = || summary.unmet.iter().for_each(|unmet| status::say(unmet));
     if let Some(mut file) = file {
-        tell_unmet();
         if let Err(error) = file.write_all(text.as_bytes()) {
-            eprintln!("lull: cannot write the summary: {error}");
+            status::say(&format!("cannot write the summary: {error}"));
         }
+        tell_unmet();
     } else if wants_summary(settings) {
         // A closed stderr is the user's choice.
         let _ = std::io::stderr().write_all(text.as_bytes());
@@ -321,7 +321,7 @@ fn start(
         let missing = error.raw_os_error() == Some(libc::ENOENT);
         let status = if missing { STATUS_NOT_FOUND } else { STATUS_NOT_EXECUTABLE };
         let advice = if missing { "check the name and PATH" } else { "check that it is an executable file" };
-        eprintln!("lull: cannot run '{}': {error}; {advice}", words[0]);
+        status::say(&format!("cannot run '{}': {error}; {advice}", words[0]));
         let _ = nix::sys::wait::waitpid(job, None);
         release(&queues);
         freezer::remove_if_empty(group);

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
 use lull_linux::cgroup::{GroupError, GroupName, JobGroup, Written, sweep_leftovers};
-use lull_linux::probe::CgroupFacts;
+use lull_linux::probe::{CgroupFacts, elsewhere};
 use lull_linux::root::Root;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
@@ -141,6 +141,11 @@ impl CpuGroup {
         let unmet =
             |detail: String| Error::Unmet { what: "a group of the cpu controller".to_owned(), detail };
         let failed = |error: GroupError| unmet(error.to_string());
+        if job.paths().iter().any(|path| elsewhere::is_private(path)) {
+            return Err(unmet(
+                "control groups are not mounted in this mount namespace; enter the network's with nsenter --net=FILE".to_owned(),
+            ));
+        }
         if purpose == Use::Least {
             let mut written = job.set_least_cpu(&name, &facts).map_err(failed)?;
             let groups_of = |written: &[Written]| -> Vec<PathBuf> {

@@ -75,6 +75,11 @@ impl Common {
     /// of the work.
     pub fn prepare(&self, directory: &Path, program: &Program) -> (Host, Awake) {
         let awake = if self.awake { Awake::keep() } else { Awake::doze() };
+        if self.awake && !awake.is_kept() {
+            eprintln!(
+                "lull bench: --awake: idle CPUs cannot be kept awake here; run as root, on a kernel with PM QoS"
+            );
+        }
         let host = Host { awake: awake.is_kept(), ..host::look(directory, program, self.seed) };
         (host, awake)
     }

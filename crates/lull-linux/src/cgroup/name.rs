@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::root::Root;
+use crate::stat_line::StatLine;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -46,9 +47,7 @@ impl GroupName {
 
 /// When a process started; `None` if there is none.
 fn start_ticks(root: &Root, pid: u32) -> Option<u64> {
-    let stat = root.read(format!("/proc/{pid}/stat"))?;
-    // The name in parentheses may hold blanks and parentheses; fields 3 and on come after the last one.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    StatLine::read(root, pid)?.start_ticks()
 }
 
 fn pid_namespace(root: &Root) -> u64 {

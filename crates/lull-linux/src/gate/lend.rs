@@ -28,6 +28,7 @@ use std::io;
 
 use crate::cgroup::{Confinement, JobGroup};
 use crate::root::Root;
+use crate::stat_line::parent_of;
 use crate::topology::cpus::{CpuSet, cores};
 
 /// Rounds in search of new threads. Each catches the children of the one before; a job that forks faster is caught next time.
@@ -237,11 +238,6 @@ impl Affinities {
         let alike = || self.threads.values().find(|known| known.confined == *current);
         ancestor.or_else(alike).map_or_else(|| current.clone(), |known| known.own.clone())
     }
-}
-
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The threads of a process now.

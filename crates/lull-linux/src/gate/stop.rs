@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use crate::job::shared::{Shared, Stopped};
 use crate::root::Root;
+use crate::stat_line::StatLine;
 
 /// Rounds in search of processes that were born meanwhile.
 const ROUNDS: usize = 16;
@@ -33,10 +34,8 @@ pub struct Stopper {
 
 /// A process's state letter and start time.
 fn state_of(root: &Root, pid: i32) -> Option<(char, u64)> {
-    let stat = root.read(format!("/proc/{pid}/stat"))?;
-    // The name in parentheses may hold anything; fields 3 and on come after the last one.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    Some((fields.next()?.chars().next()?, fields.nth(18)?.parse().ok()?))
+    let stat = StatLine::read(root, pid)?;
+    Some((stat.state()?, stat.start_ticks()?))
 }
 
 fn send(pid: i32, signal: i32) -> bool {

@@ -20,8 +20,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::root::Root;
+use crate::stat_line::StatLine;
 use crate::topology::mounts::{Mount, MountTable};
 
+/// Where this process's descriptors are.
+const OWN_FILES: &str = "/proc/self/fd";
 /// More ancestors are not asked.
 const MOST_ANCESTORS: usize = 16;
 
@@ -40,12 +43,17 @@ pub(super) fn find(root: &Root, wanted: impl Fn(&&Mount) -> bool) -> Option<Moun
         Some((File::options().read(true).custom_flags(flags).open(root.path(directory)).ok()?, mounts))
     });
     let (directory, mounts) = held.as_ref()?;
-    led_through(&Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()), mounts, wanted)
+    led_through(&Path::new(OWN_FILES).join(directory.as_raw_fd().to_string()), mounts, wanted)
 }
 
 /// What a forked process has to keep open, if it uses such paths.
 pub fn descriptor() -> Option<RawFd> {
     HELD.get().and_then(Option::as_ref).map(|(directory, _)| directory.as_raw_fd())
+}
+
+/// Whether a path leads through the held descriptor, so that no other program can follow it.
+pub fn is_private(path: &Path) -> bool {
+    path.starts_with(OWN_FILES)
 }
 
 /// The first of the other processes whose mounts have control groups and may be looked at.
@@ -66,9 +74,8 @@ fn led_through(directory: &Path, mounts: &MountTable, wanted: impl Fn(&&Mount) -
     Some(mount)
 }
 
-/// The fourth field of `/proc/PID/stat`; the second, the name, may hold anything.
+/// `None` when it is not in this PID namespace.
 fn parent(root: &Root, pid: &str) -> Option<String> {
-    let stat = root.read(format!("/proc/{pid}/stat"))?;
-    let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?;
-    (parent != "0").then(|| parent.to_owned())
+    let parent = StatLine::read(root, pid)?.parent()?;
+    (parent != 0).then(|| parent.to_string())
 }

@@ -8,9 +8,10 @@ use serde::Serialize;
 use crate::root::Root;
 
 /// Capabilities that lull asks for somewhere, with their bit numbers (`include/uapi/linux/capability.h`).
-const CAPABILITIES: [(&str, u32); 8] = [
+const CAPABILITIES: [(&str, u32); 9] = [
     ("CAP_KILL", 5),
     ("CAP_NET_ADMIN", 12),
+    ("CAP_NET_RAW", 13),
     ("CAP_SYS_PTRACE", 19),
     ("CAP_SYS_ADMIN", 21),
     ("CAP_SYS_NICE", 23),

@@ -13,6 +13,8 @@
 use lull_core::Nanos;
 use nix::unistd::{SysconfVar, sysconf};
 
+use crate::stat_line::StatLine;
+
 /// The flag of kernel threads.
 const PF_KTHREAD: u64 = 0x0020_0000;
 
@@ -41,15 +43,13 @@ struct Stat {
 
 impl Stat {
     fn parse(line: &str) -> Option<Self> {
-        // The second field, the name, may hold anything; so the fields are counted from behind it: state is the third.
-        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
-        let number = |nth: usize| fields.get(nth - 3)?.parse::<u64>().ok();
+        let line = StatLine::parse(line)?;
         Some(Self {
-            state: fields.first()?.chars().next()?,
-            parent: i32::try_from(number(4)?).ok()?,
-            flags: number(9)?,
-            ticks: number(14)? + number(15)?,
-            children: number(16)? + number(17)?,
+            state: line.state()?,
+            parent: line.parent()?,
+            flags: line.number(9)?,
+            ticks: line.number(14)? + line.number(15)?,
+            children: line.number(16)? + line.number(17)?,
         })
     }
 

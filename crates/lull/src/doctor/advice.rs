@@ -38,9 +38,10 @@ fn advice(what: impl Into<String>, command: Option<String>) -> Option<Advice> {
 fn sensor(facts: &Facts, program: &Path) -> Option<Advice> {
     let bpf = &facts.bpf;
     if bpf.usable() {
-        let lacks_net = facts.user.euid != 0 && !facts.user.has("CAP_NET_ADMIN");
-        let what = "Let lull mark and hold the job's traffic: without CAP_NET_ADMIN it leaves the network as it is. The job does \
-                    not inherit the capabilities.";
+        let lacks_net =
+            facts.user.euid != 0 && !["CAP_NET_ADMIN", "CAP_NET_RAW"].iter().all(|name| facts.user.has(name));
+        let what = "Let lull mark and hold the job's traffic: without CAP_NET_ADMIN it leaves the network as it is, without \
+                    CAP_NET_RAW datagrams have no room to wait in. The job does not inherit the capabilities.";
         return lacks_net.then(|| Advice { what: what.to_owned(), command: Some(setcap(program)) });
     }
     if !bpf.btf {

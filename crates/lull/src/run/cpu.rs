@@ -209,7 +209,10 @@ impl Cpu {
         self.wants = if is_held { self.wants } else { used >= WANTS.of(span) };
         let mut busy = self.cpus.running(now)[0] > 0;
         let counts = match &self.slo {
-            Some(slo) => slo.reading(self.totals.background_busy),
+            Some(slo) => {
+                busy &= !slo.is_silent();
+                slo.reading(self.totals.background_busy)
+            }
             None => {
                 let spent = self.totals.foreground_busy.since(before.foreground_busy);
                 busy &= self.count_bursts(span, spent, &before);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
 use lull_linux::sense::machine;
+use lull_linux::stat_line::parent_of;
 
 /// How to find the job's processes.
 #[derive(Clone, Debug)]
@@ -94,12 +95,6 @@ pub(crate) fn descends(pid: i32, ancestor: i32) -> bool {
         next = parent_of(pid).filter(|parent| *parent > 1);
     }
     false
-}
-
-/// The fourth field of `/proc/PID/stat`; the second, the name, may hold anything.
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ use nix::unistd::Pid;
 
 use super::family;
 use super::messages::{FromSupervisor, ToSupervisor};
-use super::status::StatusLine;
+use super::status::{self, StatusLine};
 use super::supervisor::set_weight;
 
 /// Handed on to the job when sent to the front alone.
@@ -251,7 +251,7 @@ impl Front {
                     Ok(FromSupervisor::Told(text)) => {
                         // Above the status line, which is drawn again.
                         self.status.clear();
-                        eprintln!("lull: {text}");
+                        status::say(&text);
                     }
                     Ok(FromSupervisor::Summary(summary)) => return Some(summary),
                     Ok(FromSupervisor::Serving) | Err(_) => {}

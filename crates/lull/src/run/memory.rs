@@ -123,7 +123,7 @@ impl MemorySummary {
         }
         if self.dirtied_bytes > 0 {
             text += &format!(
-                "; {} made dirty, {} at most at a time, {} written in the gaps",
+                "; {} made dirty, {} at most at a time, {} written by lull",
                 bytes(self.dirtied_bytes),
                 bytes(self.peak_dirty_bytes),
                 bytes(self.written_bytes)

@@ -5,7 +5,8 @@
 //!
 //! Approach: the kernel's counters, when the supervisor starts and when the job is about to. If no request was served in
 //! between and none is in service, calls pass until the sensors stand; else they wait, and the first decision is the
-//! policy's. What a foreground loses that comes just then is bounded by the loading.
+//! policy's. What a foreground loses that comes just then is bounded by the loading, which is not at lull's low priority then, and by
+//! the one call that each of the job's threads has begun.
 //!
 //! Source: `Documentation/admin-guide/iostats.rst`. Edge cases: a disk that comes or goes between the looks counts as work;
 //! so does a file that cannot be read.

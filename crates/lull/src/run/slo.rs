@@ -7,15 +7,16 @@
 //!
 //! A value is a latency, where less is better; `rate:` before either makes it a rate, where more is better. The unit does
 //! not matter: values are compared with each other. A line without a number, a page that does not answer and a metric that is
-//! missing give no value; without values the foreground counts as away, and the summary says so.
+//! missing give no value; while there are none the foreground counts as away, and the summary says so.
 //!
 //! The command is started before the supervisor lowers its own priority, so that it measures as any other program of
 //! the foreground does. It ends with the supervisor, even one that is killed.
 //!
-//! A measure that gives no values is told to the user, once when it begins to be silent, and once when the command ends:
+//! A measure that gives no values is told to the user, when it begins to be silent, each time after twice as long, and when the
+//! command ends:
 //!
 //! ```text
-//!              no value for SILENCE: told            the command has ended: told
+//!              no value for so long: told            the command has ended: told
 //!   measuring ─────────────────────▶ silent ──┐    measuring, silent ─────────▶ over
 //!       ▲                                     │
 //!       └──────────────── a value ◀───────────┘
@@ -101,6 +102,7 @@ impl FromStr for SloChoice {
 struct Sums {
     count: AtomicU64,
     sum: AtomicU64,
+    is_silent: AtomicBool,
 }
 
 impl Sums {
@@ -206,6 +208,11 @@ impl Slo {
         TrialSetting { measure, ..TrialSetting::sampled_every(PERIOD) }
     }
 
+    /// Whether it gives no values, so that nothing can be said of the foreground.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.sums.is_silent.load(Ordering::Acquire)
+    }
+
     /// The values so far, beside the work that the job has done.
     pub(crate) fn reading(&self, work: Nanos) -> Reading {
         // A sum that is ahead of its count by one value would look like a greater one.
@@ -244,28 +251,38 @@ impl Watch {
             }
         };
         let (mut latest, mut useless, mut is_silent) = (clock::now(), None, false);
-        loop {
-            let left = latest.plus(silence).since(clock::now());
+        // One that is merely slow is not told again and again.
+        let mut patience = silence;
+        while !self.is_over.load(Ordering::SeqCst) {
+            let left = latest.plus(patience).since(clock::now());
             // Once silent, there is nothing more to say until something comes.
             let left = if is_silent { silence } else { left };
             match given.recv_timeout(Duration::from_nanos(left.0)) {
                 Ok(Given::Value(value)) => {
                     self.sums.add(value);
                     (latest, useless, is_silent) = (clock::now(), None, false);
+                    self.sums.is_silent.store(false, Ordering::Release);
                 }
                 Ok(Given::Useless(what)) => useless = Some(what),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.sums.is_silent.store(true, Ordering::Release);
+                    let values = self.sums.count.load(Ordering::Acquire);
+                    let how = self.command.map_or_else(|| "has ended".to_owned(), how_it_ended);
+                    complain(format!(
+                        "--slo: {} {how} after {values} values; {CONSEQUENCE} from now on",
+                        self.shown()
+                    ));
+                    return;
+                }
             }
-            if !is_silent && clock::now().since(latest) >= silence {
-                is_silent = true;
+            if !is_silent && clock::now().since(latest) >= patience {
+                (is_silent, patience) = (true, patience.times(2));
+                self.sums.is_silent.store(true, Ordering::Release);
                 let what = useless.as_deref().unwrap_or("says nothing");
                 complain(format!("--slo: no value for {silence}: {} {what}; {CONSEQUENCE}", self.shown()));
             }
         }
-        let values = self.sums.count.load(Ordering::Acquire);
-        let how = self.command.map_or_else(|| "has ended".to_owned(), how_it_ended);
-        complain(format!("--slo: {} {how} after {values} values; {CONSEQUENCE} from now on", self.shown()));
     }
 
     fn shown(&self) -> String {

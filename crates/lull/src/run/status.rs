@@ -90,6 +90,11 @@ impl StatusLine {
     }
 }
 
+/// A line to the user. A closed stderr is the user's choice, and the job's status is still to be given.
+pub(crate) fn say(text: &str) {
+    let _ = std::io::stderr().write_all(format!("lull: {text}\n").as_bytes());
+}
+
 /// Gives the whole terminal back to scrolling and empties the row.
 pub(crate) fn wipe(rows: u16) -> String {
     format!("\x1b7\x1b[r\x1b[{rows};1H\x1b[2K\x1b8")

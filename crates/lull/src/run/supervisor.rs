@@ -25,7 +25,7 @@ use lull_linux::seccomp::Listener;
 use lull_linux::seccomp::listener::Received;
 
 use super::adjust;
-use super::cpu_start::CpuStart;
+use super::cpu_start::{CpuStart, at_normal_priority};
 use super::engine::{Engine, Next, Verdict};
 use super::family::Family;
 use super::freezer::Freezer;
@@ -281,17 +281,16 @@ impl Supervisor {
         // SAFETY: only asks.
         let front = u32::try_from(unsafe { libc::getppid() }).unwrap_or(0);
         let setter = memory.as_ref().map(Memory::room_setter);
-        // Before it is trapped the job may not be in its group yet.
-        let is_trapped = Arc::new(AtomicBool::new(false));
+        // A job without processes in its group may have moved them to others of its own.
+        let has_ended = Arc::new(AtomicBool::new(false));
         let is_over = {
-            let (is_trapped, family) = (Arc::clone(&is_trapped), family.clone());
-            move || is_trapped.load(Ordering::SeqCst) && family.pids().is_empty()
+            let (has_ended, family) = (Arc::clone(&has_ended), family.clone());
+            move || has_ended.load(Ordering::SeqCst) && family.pids().is_empty()
         };
         if let Err(error) = adjust::serve(front, room, setter, is_over) {
             self.notes.push(format!("lull set cannot reach this run: {error}"));
         }
         let Some(listener) = self.wait_for_listener() else { return };
-        is_trapped.store(true, Ordering::SeqCst);
         // Calls trapped from now on wait in the kernel until somebody receives them; the job need not wait for that to begin.
         self.tell(&FromSupervisor::Serving);
         let began = clock::now();
@@ -309,7 +308,10 @@ impl Supervisor {
         // An engine without disks passes every call that would use one.
         let passes_early = quiet.is_none_or(|quiet| quiet.lasts());
         listener.iter().filter(|_| passes_early).for_each(receive);
-        let Sensors { disks, bpf, kind, notes, unmet } = sensors::start(&self.settings, &family);
+        let start = || sensors::start(&self.settings, &family);
+        // While calls pass it is in a hurry.
+        let started = if passes_early { at_normal_priority(start) } else { start() };
+        let Sensors { disks, bpf, kind, notes, unmet } = started;
         lock(&engine).disks = disks;
         listener.iter().filter(|_| !passes_early).for_each(receive);
         self.notes.extend(notes);
@@ -394,7 +396,7 @@ impl Supervisor {
                     let mut summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
                     summary.memory = memory.as_ref().map(Memory::summary);
                     let failure = memory.as_ref().and_then(Memory::failure);
-                    summary.notes.extend(failure.map(|error| error.to_string()));
+                    summary.unmet.extend(failure.map(|error| format!("--resources memory: {error}")));
                     supervisor.tell(&FromSupervisor::Summary(Box::new(summary)));
                 });
                 if front_gone {
@@ -402,10 +404,13 @@ impl Supervisor {
                 }
             }
             let ending = job_ended || sleep.is_forgotten(FRONT);
+            has_ended.store(ending, Ordering::SeqCst);
             // The filter's last task may still be on its way out of the group. Before Linux 6.11 the gate thread's wait
             // does not end with the job.
             let untrapped = |listener: &Arc<Listener>| gone.load(Ordering::SeqCst) || listener.is_hung_up();
-            let ended = ending && listener.as_ref().is_none_or(untrapped) && freezer.is_empty();
+            // Without a filter and without a group, what the first process has left behind is found by its descent.
+            let is_alone = || family.pids().is_empty();
+            let ended = ending && listener.as_ref().map_or_else(is_alone, untrapped) && freezer.is_empty();
             if ended && memory.as_mut().is_none_or(|memory| memory.is_done(now)) {
                 break;
             }

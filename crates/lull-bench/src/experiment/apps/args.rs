@@ -147,7 +147,7 @@ impl AppsArgs {
     /// What makes two measurements comparable, and is not in the records of each run.
     pub fn terms(&self) -> String {
         format!(
-            "{} s after {} s, rates {}/{}/{}, tree {}, smart window {}, lull flags '{}'",
+            "{} s after {} s, rates {}/{}/{}, tree {}, smart window {}, idle CPUs awake {}, lull flags '{}'",
             self.common.seconds,
             self.warmup,
             self.redis_rate,
@@ -155,6 +155,7 @@ impl AppsArgs {
             self.postgres_rate,
             self.tree_size.0,
             self.smart_window,
+            self.common.awake,
             self.common.lull_args
         )
     }

@@ -17,6 +17,8 @@ use crate::root::Root;
 /// Swap that must be free for a v1 limit to be safe: what a busy job writes between two looks.
 const SWAP_MARGIN: u64 = 256 << 20;
 
+/// Less than this the limit takes by itself.
+const WORTH_NAMING: u64 = 1 << 20;
 /// What a group may grow between reading what it has and setting that as its limit.
 const REACHED_MARGIN: u64 = 1 << 20;
 
@@ -47,7 +49,7 @@ impl GroupMemory {
             && bytes < usage
         {
             let dirty = self.group.stat().map_or(0, |stat| to_write(usage, &stat, bytes));
-            if dirty > 0 {
+            if dirty >= WORTH_NAMING {
                 // The limit takes what is left.
                 let _ = self.processes.page_out(dirty);
             }

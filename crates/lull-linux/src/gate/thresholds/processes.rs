@@ -2,20 +2,29 @@
 //!
 //! process_madvise(MADV_PAGEOUT), Linux 5.10, reclaims ranges of another process at once. The ranges are its private
 //! writable mappings, from `/proc/PID/maps`; where the last call stopped the next one goes on, so that in turn all pages are
-//! asked for, in use or not. Shared pages count for every process that has them.
+//! asked for, in use or not. Shared pages count for every process that has them. What a job takes back meanwhile counts as
+//! given, or a job that writes as fast as it gives would be gone through whole; and a call ends after some time, since a program
+//! may have mapped terabytes that it does not use.
 //!
 //! Needs CAP_SYS_NICE, and the right to trace the process.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use lull_core::RoomSetting;
+use lull_core::{Nanos, RoomSetting};
 
 use super::{JobMemory, Pids, Thresholds};
+use crate::clock;
 use crate::gate::evict::page_bytes;
+use crate::root::Root;
+use crate::stat_line::StatLine;
 
 /// Bytes of one range at most: a call does not return before all of it is written.
 const RANGE: u64 = 4 << 20;
+/// And at least: one is two system calls, whatever it gives.
+const LEAST_RANGE: u64 = 256 << 10;
+/// A call lasts no longer, but for the range that it has begun. Twice as long as a whole batch takes.
+const LONGEST: Nanos = Nanos::from_millis(250);
 
 /// See the module.
 pub struct ProcessMemory {
@@ -48,11 +57,8 @@ impl Thresholds for ProcessMemory {
             let Some(status) = std::fs::read_to_string(format!("/proc/{pid}/status")).ok() else { continue };
             job.resident += field(&status, "VmRSS:");
             job.paged_out += field(&status, "VmSwap:");
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            job.stalls += stat
-                .rsplit_once(')')
-                .and_then(|(_, rest)| rest.split_whitespace().nth(9)?.parse::<u64>().ok())
-                .unwrap_or(0);
+            let stat = StatLine::read(&Root::real(), pid);
+            job.stalls += stat.and_then(|stat| stat.major_faults()).unwrap_or(0);
         }
         Some(job)
     }
@@ -62,6 +68,7 @@ impl Thresholds for ProcessMemory {
     }
 
     fn page_out(&mut self, bytes: u64) -> io::Result<u64> {
+        let until = clock::now().plus(LONGEST);
         let mut pids = (self.pids)();
         pids.sort_unstable();
         let place = pids.partition_point(|pid| *pid < self.cursor.0);
@@ -69,7 +76,7 @@ impl Thresholds for ProcessMemory {
         let (mut taken, mut outcome) = (0, Err(io::ErrorKind::NotFound.into()));
         for pid in pids {
             let from = if pid == self.cursor.0 { self.cursor.1 } else { 0 };
-            match page_out_of(pid, from, bytes - taken) {
+            match page_out_of(pid, from, bytes - taken, until) {
                 Ok(PagedOut { bytes: of_process, next }) => {
                     taken += of_process;
                     outcome = Ok(());
@@ -79,7 +86,7 @@ impl Thresholds for ProcessMemory {
                 Err(error) if outcome.is_err() => outcome = Err(error),
                 Err(_) => {}
             }
-            if taken >= bytes {
+            if taken >= bytes || clock::now() >= until {
                 break;
             }
             self.cursor = (pid + 1, 0);
@@ -139,16 +146,15 @@ fn private(line: &str) -> Option<(u64, u64)> {
     Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
 }
 
-fn page_out_of(pid: i32, from: u64, wanted: u64) -> io::Result<PagedOut> {
+fn page_out_of(pid: i32, from: u64, wanted: u64, until: Nanos) -> io::Result<PagedOut> {
     // SAFETY: two integers.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
     // SAFETY: made for us just now.
     let process = unsafe { OwnedFd::from_raw_fd(fd) };
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
-    let before = resident(pid);
-    let (mut bytes, mut next) = (0, 0);
-    for (start, length) in ranges(&maps, from, RANGE.min(wanted.max(page_bytes()))) {
+    let (mut before, mut bytes, mut next) = (resident(pid), 0, 0);
+    for (start, length) in ranges(&maps, from, wanted.clamp(LEAST_RANGE, RANGE)) {
         let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
         let vector = libc::iovec {
             iov_base: std::ptr::with_exposed_provenance_mut(usize::try_from(start).map_err(invalid)?),
@@ -173,8 +179,10 @@ fn page_out_of(pid: i32, from: u64, wanted: u64) -> io::Result<PagedOut> {
             }
         }
         next = start + length;
-        bytes = before.saturating_sub(resident(pid));
-        if bytes >= wanted {
+        let now = resident(pid);
+        bytes += before.saturating_sub(now);
+        before = now;
+        if bytes >= wanted || clock::now() >= until {
             break;
         }
     }

@@ -327,6 +327,7 @@ fn start(
         freezer::remove_if_empty(group);
         front::end_like(Ending::Exited(status));
     }
+    send(&to_supervisor, &ToSupervisor::Begun, None);
     front::release_standard_streams();
     let helpers = Helpers {
         supervisor: Some(supervisor),

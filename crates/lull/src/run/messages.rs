@@ -11,6 +11,9 @@ pub(crate) enum ToSupervisor {
     Listener,
     /// There will be no trapped calls; why, if they were wanted.
     NoListener(Option<String>),
+    /// The job runs its program. Held before that it could not report, and the front, which waits for the report, would
+    /// pass on no signal.
+    Begun,
     /// The job's first process has ended: send the summary.
     JobEnded,
 }

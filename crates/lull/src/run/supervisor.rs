@@ -335,7 +335,7 @@ impl Supervisor {
         let mut sessions = lone.then(|| (Sessions::of_job_started_in(session), Nanos::ZERO));
         let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
         let (mut told, mut healed) = (Nanos::ZERO, Nanos::ZERO);
-        let mut job_ended = false;
+        let (mut has_begun, mut job_ended) = (false, false);
         loop {
             let now = clock::now();
             let mut guard = lock(&engine);
@@ -361,7 +361,7 @@ impl Supervisor {
                 self.notes.push(complaint);
             }
             let Next { at } = guard.turn(now);
-            freezer.set(now, guard.wants_frozen(now));
+            freezer.set(now, has_begun && guard.wants_frozen(now));
             if let Some(bpf) = bpf.as_ref().filter(|_| now.since(healed) >= HEAL_EVERY) {
                 healed = now;
                 for (device, oldest) in guard.disks.iter().filter_map(|disk| disk.oldest(now)) {
@@ -385,8 +385,15 @@ impl Supervisor {
                 drop(guard);
             }
             if sleep.is_ready(FRONT) {
-                let front_gone = self.hear(|supervisor| {
-                    job_ended = true;
+                let front_gone = self.hear(|supervisor, message| {
+                    match message {
+                        ToSupervisor::Begun => has_begun = true,
+                        ToSupervisor::JobEnded => job_ended = true,
+                        ToSupervisor::Listener | ToSupervisor::NoListener(_) => {}
+                    }
+                    if !job_ended {
+                        return;
+                    }
                     // What lives on in the group goes on reading.
                     if freezer.is_empty() {
                         memory.iter().for_each(Memory::settle);
@@ -436,12 +443,12 @@ impl Supervisor {
     }
 
     /// Takes the front's messages. True once the front is gone.
-    fn hear(&self, mut job_ended: impl FnMut(&Self)) -> bool {
+    fn hear(&self, mut heard: impl FnMut(&Self, ToSupervisor)) -> bool {
         loop {
             match self.channel.receive(true) {
                 Ok(Packet::Message(bytes, _)) => {
-                    if matches!(serde_json::from_slice(&bytes), Ok(ToSupervisor::JobEnded)) {
-                        job_ended(self);
+                    if let Ok(message) = serde_json::from_slice(&bytes) {
+                        heard(self, message);
                     }
                 }
                 Ok(Packet::Nothing) => return false,

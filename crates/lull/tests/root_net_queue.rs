@@ -24,6 +24,13 @@ const PACKET_BYTES: u64 = 1_514;
 const MOST_BYTES: u64 = 4 * PACKET_BYTES;
 /// So much has to leave the queue while it is looked at.
 const LOOK_BYTES: u64 = 100_000;
+/// What usually waits of an open connection beside a foreground: the two packets that it may add, what was acknowledged
+/// meanwhile, and the foreground's own. The kernel's bound on a socket is twice that at this rate.
+const USUAL_BYTES: u64 = 4 * PACKET_BYTES;
+/// Between two looks at an open connection more leaves than the queue may hold.
+const BETWEEN_LOOKS_BYTES: u64 = 16 * PACKET_BYTES;
+/// Looks at an open connection.
+const LOOKS: usize = 41;
 
 /// What the left host's queue holds at this moment, and what has left it so far, in bytes.
 fn queue(bed: &Bed) -> (u64, u64) {
@@ -94,6 +101,38 @@ fn root_a_held_upload_leaves_the_interface_s_queue_to_the_foreground() {
             left >= until
         });
     });
+    let front = child.id();
+    finish(child);
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_an_open_upload_usually_leaves_the_queue_almost_empty_beside_a_foreground() {
+    let Some(bed) = bed() else { return };
+    let marker = new_marker();
+    let open = |script: &str| {
+        spawn_marked(&mut on_left(&bed, &["--resources", "net", "--interval", "none"], script), &marker)
+    };
+    let mut waited = Vec::new();
+    let child = beside_a_foreground(&bed, open, |to| {
+        wait_until("the upload to be open", || {
+            let shown = connections(&bed.left, &format!("dport = :{}", to.port()));
+            number_of(&shown, "cwnd:").is_some_and(|window| window > 2)
+        });
+        let mut next = 0;
+        wait_until("the upload to leave the queue", || {
+            let (waiting, left) = queue(&bed);
+            // What an idle sender leaves empty says nothing.
+            if left >= next && waiting > 0 {
+                waited.push(waiting);
+                next = left + BETWEEN_LOOKS_BYTES;
+            }
+            waited.len() >= LOOKS
+        });
+    });
+    waited.sort_unstable();
+    let usual = waited[LOOKS / 2];
+    assert!(usual <= USUAL_BYTES, "{usual} bytes usually wait in the queue; all looks: {waited:?}");
     let front = child.id();
     finish(child);
     assert_nothing_left(front, &marker);

@@ -15,7 +15,8 @@
  * one late. The next packet waits for a quarter of the time that the flow has
  * been held, so that it comes back from a short hold soon and from a long one
  * late, at most half as late as the hold was long; never slower than a
- * hundredth of the best rate.
+ * hundredth of the best rate. The state is looked at before each packet, too, so
+ * a hold begins with the first that would go, and ends where one has waited.
  *
  * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
  * packets make a queue of more than about a millisecond anywhere on the way
@@ -27,6 +28,12 @@
  * a little above that rate: a flow that comes back from a hold, with a round trip
  * that tells nothing of a queue, sends no burst. The least round trip is best seen
  * while it is held; if it was not for a while, it is made so for a few round trips.
+ *
+ * A millisecond is ten times what a question takes on a link without a queue. So, open
+ * beside a foreground that sent something in the last second, a flow adds nothing to the
+ * interface's queue once two packets wait there, or what goes in LULL_BESIDE_US. The
+ * window stays what it was meanwhile, and counts on ways whose narrow place is
+ * elsewhere. With less in the queue round trips are shorter, and so is the interval.
  *
  * `held_until_ns` is written by user space ever anew: without lull, flows are
  * open.
@@ -48,6 +55,11 @@
 #define LULL_QUEUE_US 1000
 #define LULL_QUEUE_SHIFT 3
 #define LULL_QUEUE_MOST_US 5000
+/* Beside a foreground that sent something lately, this much of the best rate may wait in the
+ * interface's queue, but so many packets at least: as many as one acknowledgement tells of. */
+#define LULL_LATELY_NS 1000000000ULL
+#define LULL_BESIDE_US 50
+#define LULL_BESIDE_PACKETS 2
 /* What round trips differ by counts up to this part of the least. */
 #define LULL_SPREAD_SHIFT 2
 /* The least round trip is looked for with a small window if it was not found for so long, during
@@ -59,7 +71,10 @@
 #define LULL_PACING_NEEDED 1
 #define LULL_CA_CWR 2
 #define LULL_CA_RECOVERY 3
+#define LULL_CA_LOSS 4
 #define LULL_BUFFER_WINDOWS 20
+/* What the kernel takes if no congestion control says otherwise. */
+#define LULL_LEAST_SEGMENTS 2
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct inet_connection_sock {
@@ -77,6 +92,7 @@ struct rate_sample {
 struct tcp_congestion_ops {
 	__u32 (*ssthresh)(struct sock *sk);
 	void (*set_state)(struct sock *sk, __u8 state);
+	__u32 (*min_tso_segs)(struct sock *sk);
 	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
 	__u32 (*undo_cwnd)(struct sock *sk);
 	__u32 (*sndbuf_expand)(struct sock *sk);
@@ -91,6 +107,7 @@ struct flow {
 	__u64 held_ns;	   /* since when */
 	__u64 least_ns;	   /* when `least_us` was found */
 	__u32 least_us;	   /* the least smoothed round trip */
+	__u32 window;	   /* while open, less what the interface's queue takes off; 0: not known */
 	__u32 kept_window; /* 0: open */
 	__u32 state;
 };
@@ -110,16 +127,31 @@ static __always_inline __u32 at_least(__u32 window)
 	return window > LULL_HELD_PACKETS ? window : LULL_HELD_PACKETS;
 }
 
+/* Bytes of background in the interface's queue. */
+static __always_inline __u64 waiting_bytes(struct lull_interface *interface, __u64 now)
+{
+	struct lull_class_view *view = &interface->device.view[LULL_BACKGROUND];
+	__u64 bytes = view->bytes, ended = interface->ended_bytes[LULL_BACKGROUND];
+
+	return lull_in_queue(view, now) > 0 && bytes > ended ? bytes - ended : 0;
+}
+
 /* More background in the interface's queue than may be there. */
 static __always_inline int is_too_deep(struct lull_interface *interface, __u64 now)
 {
-	struct lull_class_view *view;
+	return interface && interface->depth_bytes &&
+	       waiting_bytes(interface, now) > interface->depth_bytes;
+}
 
-	if (!interface || !interface->depth_bytes)
+/* Whether foreground packets passed the interface in the last second. */
+static __always_inline int is_beside(struct lull_interface *interface, __u64 now)
+{
+	__u64 last;
+
+	if (!interface)
 		return 0;
-	view = &interface->device.view[LULL_BACKGROUND];
-	return lull_in_queue(view, now) > 0 &&
-	       view->bytes > interface->ended_bytes[LULL_BACKGROUND] + interface->depth_bytes;
+	last = interface->device.view[LULL_FOREGROUND].last_start_ns;
+	return last && now < last + LULL_LATELY_NS;
 }
 
 SEC("struct_ops")
@@ -132,6 +164,7 @@ void BPF_PROG(lull_idle_init, struct sock *sk)
 	flow->held_ns = 0;
 	flow->least_ns = 0;
 	flow->least_us = 0;
+	flow->window = 0;
 	flow->kept_window = 0;
 	flow->state = 0;
 	/* Without the fq qdisc TCP keeps the pace by itself. */
@@ -142,7 +175,12 @@ void BPF_PROG(lull_idle_init, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(lull_idle_state, struct sock *sk, __u8 state)
 {
-	flow_of(sk)->state = state;
+	struct flow *flow = flow_of(sk);
+
+	flow->state = state;
+	/* Everything under way is taken for lost. */
+	if (state == LULL_CA_LOSS && flow->window)
+		flow->window = LULL_HELD_PACKETS;
 }
 
 /* After a loss. */
@@ -150,7 +188,7 @@ SEC("struct_ops")
 __u32 BPF_PROG(lull_idle_ssthresh, struct sock *sk)
 {
 	struct flow *flow = flow_of(sk);
-	__u32 window = tcp_of(sk)->snd_cwnd;
+	__u32 window = flow->window ? flow->window : tcp_of(sk)->snd_cwnd;
 
 	if (flow->kept_window) {
 		flow->kept_window = at_least(flow->kept_window / 2);
@@ -225,11 +263,11 @@ static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
 {
 	struct tcp_sock *tp = tcp_of(sk);
 	struct flow *flow = flow_of(sk);
-	__u32 window = tp->snd_cwnd, threshold = tp->snd_ssthresh;
+	__u32 window = flow->window, threshold = tp->snd_ssthresh;
 	__u32 acked = rs->acked_sacked, bound;
 
 	if (flow->state == LULL_CA_CWR || flow->state == LULL_CA_RECOVERY) {
-		tp->snd_cwnd = at_least(window < threshold ? window : threshold);
+		flow->window = at_least(window < threshold ? window : threshold);
 		return;
 	}
 	if ((tp->srtt_us >> 3) > longest_us(flow, tp) || is_too_deep(interface, now)) {
@@ -237,26 +275,26 @@ static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
 		if (now - flow->shrunk_ns < (__u64)(tp->srtt_us >> 3) * 1000)
 			return;
 		flow->shrunk_ns = now;
-		tp->snd_cwnd = at_least(window - (window >> 3));
-		tp->snd_ssthresh = tp->snd_cwnd;
+		flow->window = at_least(window - (window >> 3));
+		tp->snd_ssthresh = flow->window;
 		return;
 	}
 	bound = bound_of(flow, tp);
 	if (window >= threshold && window >= bound) {
-		tp->snd_cwnd = bound;
+		flow->window = bound;
 		return;
 	}
 	/* A window that is not used proves nothing. */
 	if (rs->prior_in_flight + acked < window - (window >> 2))
 		return;
 	if (window < threshold) {
-		tp->snd_cwnd = window + acked;
+		flow->window = window + acked;
 		return;
 	}
 	tp->snd_cwnd_cnt += acked;
 	if (tp->snd_cwnd_cnt >= window) {
 		tp->snd_cwnd_cnt = 0;
-		tp->snd_cwnd = window + 1;
+		flow->window = window + 1;
 	}
 }
 
@@ -291,6 +329,114 @@ static __always_inline void note_trip(struct flow *flow, struct tcp_sock *tp, __
 	}
 }
 
+static __always_inline __u32 in_flight(struct tcp_sock *tp)
+{
+	__u32 out = tp->packets_out + tp->retrans_out, gone = tp->sacked_out + tp->lost_out;
+
+	return out > gone ? out - gone : 0;
+}
+
+/*
+ * The packets that may be in flight now, after `acked` have arrived. Beside a
+ * foreground none is added to a queue of the interface that is long enough: it tells
+ * at once what round trips tell late. Otherwise as many as the queue lacks, or what a
+ * way of more than a millisecond carries beyond that. Where nothing waits the narrow
+ * place is elsewhere: what has arrived is replaced, too, so that the flow grows.
+ */
+static __always_inline __u32 allowed(struct flow *flow, struct tcp_sock *tp,
+				     struct lull_interface *interface, __u32 acked, __u64 now)
+{
+	__u32 packet = tp->mss_cache ? tp->mss_cache : 1, flying = in_flight(tp), most = 0;
+	__u64 waiting, may_wait, carried = 0;
+
+	if (!is_beside(interface, now))
+		return flow->window;
+	waiting = waiting_bytes(interface, now);
+	may_wait = flow->best_rate * LULL_BESIDE_US / LULL_SECOND_US;
+	if (may_wait < LULL_BESIDE_PACKETS * packet)
+		may_wait = LULL_BESIDE_PACKETS * packet;
+	if (waiting < may_wait) {
+		most = (may_wait - waiting) / packet + (waiting ? 0 : acked);
+		if (flow->least_us > LULL_QUEUE_US)
+			carried = flow->best_rate * (flow->least_us - LULL_QUEUE_US) /
+				  LULL_SECOND_US / packet;
+	}
+	most += flying;
+	most = at_least(most > carried ? most : (__u32)carried);
+	return most < flow->window ? most : flow->window;
+}
+
+static __always_inline void pace(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct flow *flow = flow_of(sk);
+	__u64 rate, most;
+
+	if (!tp->srtt_us)
+		return;
+	/* Twice the window per round trip while it doubles, else a fifth more, so that pacing does
+	 * not bound it, but little more than the best rate. */
+	rate = (__u64)flow->window * tp->mss_cache * 8 * LULL_SECOND_US / tp->srtt_us;
+	if (flow->window < tp->snd_ssthresh) {
+		sk->sk_pacing_rate = rate * 2;
+		return;
+	}
+	rate += rate / 5;
+	most = flow->best_rate + flow->best_rate / 4;
+	sk->sk_pacing_rate = rate < most || !most ? rate : most;
+}
+
+/* Holds the flow, or goes on doing so, if the interface is the foreground's; whether it is. */
+static __always_inline int hold(struct sock *sk, struct lull_interface *interface, __u64 now)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct flow *flow = flow_of(sk);
+
+	if (!is_held(interface, now) && now - flow->least_ns < LULL_PROBE_NS)
+		return 0;
+	if (!flow->kept_window) {
+		flow->kept_window = at_least(flow->window ? flow->window : tp->snd_cwnd);
+		flow->held_ns = now;
+	}
+	tp->snd_cwnd = LULL_HELD_PACKETS;
+	sk->sk_pacing_rate = held_rate(flow, tp->mss_cache, now);
+	return 1;
+}
+
+/* Ends a hold; whether there was one. */
+static __always_inline int come_back(struct flow *flow)
+{
+	if (!flow->kept_window)
+		return 0;
+	flow->window = flow->kept_window;
+	flow->kept_window = 0;
+	return 1;
+}
+
+/*
+ * The kernel asks for this before it sends anything: after an acknowledgement, a
+ * write, or the wait of a paced packet. So a hold begins with the next packet, and
+ * ends with the next wait.
+ */
+SEC("struct_ops")
+__u32 BPF_PROG(lull_idle_segments, struct sock *sk)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct tcp_sock *tp = tcp_of(sk);
+	struct lull_interface *interface = interface_below(sk);
+	struct flow *flow = flow_of(sk);
+
+	/* The first acknowledgement begins it, and a search for the least round trip: a flow that
+	 * was silent would send its first packets two by two. */
+	if (!flow->least_us || (!flow->kept_window && !is_held(interface, now)))
+		return LULL_LEAST_SEGMENTS;
+	if (hold(sk, interface, now) || !come_back(flow))
+		return LULL_LEAST_SEGMENTS;
+	tp->snd_cwnd = allowed(flow, tp, interface, 0, now);
+	pace(sk);
+	return LULL_LEAST_SEGMENTS;
+}
+
 SEC("struct_ops")
 void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
 {
@@ -298,37 +444,18 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 	struct tcp_sock *tp = tcp_of(sk);
 	struct lull_interface *interface = interface_below(sk);
 	struct flow *flow = flow_of(sk);
-	__u64 rate, most;
 
 	note_trip(flow, tp, now);
-	if (is_held(interface, now) || now - flow->least_ns >= LULL_PROBE_NS) {
-		if (!flow->kept_window) {
-			flow->kept_window = at_least(tp->snd_cwnd);
-			flow->held_ns = now;
-		}
-		tp->snd_cwnd = LULL_HELD_PACKETS;
-		sk->sk_pacing_rate = held_rate(flow, tp->mss_cache, now);
+	if (hold(sk, interface, now))
 		return;
-	}
-	if (flow->kept_window) {
-		tp->snd_cwnd = flow->kept_window;
-		flow->kept_window = 0;
-	} else {
+	if (!flow->window)
+		flow->window = tp->snd_cwnd;
+	if (!come_back(flow)) {
 		note_rate(flow, tp, rs);
 		steer(sk, rs, interface, now);
 	}
-	if (!tp->srtt_us)
-		return;
-	/* Twice the window per round trip while it doubles, else a fifth more, so that pacing does
-	 * not bound it, but little more than the best rate. */
-	rate = (__u64)tp->snd_cwnd * tp->mss_cache * 8 * LULL_SECOND_US / tp->srtt_us;
-	if (tp->snd_cwnd < tp->snd_ssthresh) {
-		sk->sk_pacing_rate = rate * 2;
-		return;
-	}
-	rate += rate / 5;
-	most = flow->best_rate + flow->best_rate / 4;
-	sk->sk_pacing_rate = rate < most || !most ? rate : most;
+	tp->snd_cwnd = allowed(flow, tp, interface, rs->acked_sacked, now);
+	pace(sk);
 }
 
 SEC(".struct_ops.link")
@@ -338,6 +465,7 @@ struct tcp_congestion_ops lull_idle = {
     .ssthresh = (void *)lull_idle_ssthresh,
     .undo_cwnd = (void *)lull_idle_undo,
     .sndbuf_expand = (void *)lull_idle_buffer,
+    .min_tso_segs = (void *)lull_idle_segments,
     .cong_control = (void *)lull_idle_control,
     .name = "lull_idle",
 };

@@ -68,6 +68,10 @@ struct tcp_sock {
 	__u64 bytes_received;
 	__u64 bytes_acked;
 	__u32 mss_cache;
+	__u32 packets_out;
+	__u32 retrans_out;
+	__u32 sacked_out;
+	__u32 lost_out;
 	__u32 snd_cwnd;
 	__u32 snd_cwnd_cnt;
 	__u32 snd_ssthresh;

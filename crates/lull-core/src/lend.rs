@@ -32,9 +32,11 @@
 //!    probes what was the base, until it is cleared or convicted. Alarms that were false make the eye close for twice as long
 //!    each time.
 //! 6. *Book* the loss: time beside the foreground × (slowdown − 1), also for the time since a change that was noticed late.
-//! 7. *Shelter*: one rung may be named that is taken for harmless until it is found harmful: that which holds background
-//!    beside the foreground. It is the refuge when no other is known. Then a suspicion only makes tests dense, and lack of
-//!    credits makes the base fall only if it is certain to harm at all: with noisy requests both come by chance.
+//! 7. *Shelter*: rungs may be named that are taken for harmless until they are found harmful: those which hold background
+//!    beside the foreground. The boldest is the refuge when no other is known. Near its limit a foreground loses
+//!    most, since it queues, and shows it last: there the base falls to a shelter, too, if great harm is not excluded after a
+//!    while. With shelters a suspicion only makes tests dense, and lack of credits makes the base fall only if it is certain
+//!    to harm at all: with noisy requests both come by chance.
 //! 8. *Open* to the top when the foreground has gone; the base is back with its first request.
 //!
 //! The job gets its least share of time (`floor.rs`) whatever else is said.
@@ -78,6 +80,14 @@ const THRIFTY_AFTER: Nanos = Nanos::from_secs(2);
 const DOUBT: u32 = 48;
 /// After false alarms the quick eye is closed for so many hold-offs at the most.
 const BLIND: u64 = 3;
+/// One server that is as busy as this is near its limit: what makes its requests longer makes its queue much longer. One
+/// that is never idle has callers that wait for it, and loses no more than its requests do.
+const NEAR_LIMIT: std::ops::Range<f64> = 0.67..0.95;
+/// It is one if there are no more requests at a time than this, beside the share of time in which there is any.
+const ONE_SERVER: f64 = 1.2;
+/// Beside it so much time has to exclude a slowdown of so many times the promise.
+const VAGUE_AFTER: Nanos = Nanos::from_secs(10);
+const VAGUE: f64 = 8.0;
 /// A probe leaves this part of the cap, one in so many, to the base.
 const RESERVE: u64 = 4;
 /// Work that was less is looked at again after this many hold-offs.
@@ -94,7 +104,7 @@ pub struct Lender {
     presence: Presence,
     floor: Floor,
     base: Rung,
-    shelter: Option<Rung>,
+    shelters: Vec<Rung>,
     probe: Option<Probe>,
     /// The quick eye is closed until then, and for how long the next time.
     blind: (Nanos, Nanos),
@@ -134,7 +144,7 @@ impl Lender {
             presence: Presence::new(setting.away),
             floor: Floor::new(setting.floor, Nanos(setting.longest.0 / 3)),
             base,
-            shelter: None,
+            shelters: Vec::new(),
             probe: None,
             blind: (Nanos::ZERO, Nanos(setting.hold_off.0 / 4)),
             latest: None,
@@ -146,15 +156,28 @@ impl Lender {
         }
     }
 
-    /// Names the rung that is taken for harmless until the contrary is found.
+    /// Names rungs that are taken for harmless until the contrary is found, the boldest first.
     #[must_use]
-    pub fn sheltered_by(self, rung: Rung) -> Self {
-        let shelter = self.book.ladder.rungs().find(|known| *known == rung && rung != Rung::BOTTOM);
-        Self { shelter, ..self }
+    pub fn sheltered_by(self, rungs: &[Rung]) -> Self {
+        let is_known = |rung: &Rung| self.book.ladder.rungs().any(|known| known == *rung);
+        let shelters = rungs.iter().copied().filter(|rung| *rung != Rung::BOTTOM && is_known(rung));
+        Self { shelters: shelters.collect(), ..self }
     }
 
     fn is_sheltered(&self) -> bool {
-        self.shelter == Some(self.base)
+        self.shelters.contains(&self.base)
+    }
+
+    /// The boldest shelter that is no bolder than the base, and may be used.
+    fn open_shelter(&self, now: Nanos) -> Option<Rung> {
+        let is_open = |rung: &&Rung| !self.base.is_within(**rung) && !self.book.is_barred(**rung, now);
+        self.shelters.iter().find(is_open).copied()
+    }
+
+    /// Whether the foreground is one server that is nearly always busy.
+    fn is_near_limit(&self) -> bool {
+        let is_one = |load: f64| load <= ONE_SERVER * self.presence.occupied();
+        self.schedule.load().is_some_and(|load| NEAR_LIMIT.contains(&load) && is_one(load))
     }
 
     /// Takes in what the sensors know; returns what to do until the next call, every 1 to 25 ms, or when
@@ -281,8 +304,9 @@ impl Lender {
         let record = self.book.of(probe.rung);
         let known = record.pairs() > 0 && !probe.guards;
         let loss = if known { record.loss() } else { record.loss().max(SUPPOSED) };
-        let epoch = self.schedule.hold().plus(self.setting.trial.washout);
-        let cost = share_of(loss.min(1.0)).of(epoch).plus(record.due());
+        let cost = share_of(loss.min(1.0)).of(self.schedule.hold()).plus(record.due());
+        // What a small budget never saves may not keep everything from being tried.
+        let cost = cost.min(Nanos(budget.setting().cap().0 / 2));
         // A base that is not proved needs credits, too: a probe may not make it fall.
         let reserve = if self.base == Rung::BOTTOM { 0 } else { budget.setting().cap().0 / RESERVE };
         budget.available() >= cost.plus(Nanos(reserve))
@@ -324,16 +348,21 @@ impl Lender {
         }
         let fallen = self.base;
         // Where there is a shelter to lose work to, chance alone is no reason to go there.
-        let harms = self.shelter.is_none() || slowdown.low > 1.0;
+        let harms = self.shelters.is_empty() || slowdown.low > 1.0;
         let broke = budget.available() == Nanos::ZERO && harms && !self.is_sheltered();
         let doubtful = slowdown.pairs >= DOUBT && slowdown.low > 1.0;
         let looks_bad = self.is_sheltered() && doubtful && slowdown.ratio - 1.0 > room;
+        let is_vague = slowdown.high - 1.0 > VAGUE * promise
+            && self.book.of(fallen).evidence.lent() >= VAGUE_AFTER
+            && self.is_near_limit()
+            && !self.is_sheltered()
+            && self.open_shelter(now).is_some();
         let proved = slowdown.low - 1.0 > promise || (broke && slowdown.ratio - 1.0 > room);
         if proved || looks_bad {
             // As with a probe: what only looks bad is remembered for the next time.
             self.fail(now, fallen, proved);
             self.retreat(now, budget);
-        } else if broke && slowdown.high - 1.0 > room {
+        } else if (broke && slowdown.high - 1.0 > room) || is_vague {
             // Not proved while the credits lasted: again with new credits, and with what was learned.
             self.fail(now, fallen, false);
             self.retreat(now, budget);
@@ -404,7 +433,7 @@ impl Lender {
     fn guard(&mut self, now: Nanos, budget: &mut Budget) {
         let rung = self.base;
         self.book.of_mut(rung).evidence.suspect();
-        if self.shelter.is_some() {
+        if !self.shelters.is_empty() {
             return;
         }
         self.retreat(now, budget);
@@ -424,9 +453,8 @@ impl Lender {
     /// Goes to the refuge.
     fn retreat(&mut self, now: Nanos, budget: &mut Budget) {
         let known = self.book.refuge(now, self.base, budget.room(self.account));
-        let shelter =
-            self.shelter.filter(|rung| !self.base.is_within(*rung) && !self.book.is_barred(*rung, now));
-        let refuge = if known == Rung::BOTTOM { shelter.unwrap_or(known) } else { known };
+        let shelter = self.open_shelter(now).unwrap_or(Rung::BOTTOM);
+        let refuge = if known == Rung::BOTTOM { shelter } else { known };
         if let Some(probe) = self.probe.take() {
             self.book.of_mut(probe.rung).book(self.account, budget);
         }

@@ -10,11 +10,18 @@ pub(super) struct Presence {
     away: Nanos,
     count: u64,
     last_seen: Option<Nanos>,
+    last_look: Option<Nanos>,
+    /// Time at work, lately, and the part of it in which a request was in service; in nanoseconds.
+    at_work_ns: f64,
+    busy_ns: f64,
 }
+
+/// Of this much time at work it is known how much was busy.
+const OCCUPIED_OVER_NS: f64 = 20e9;
 
 impl Presence {
     pub(super) fn new(away: Nanos) -> Self {
-        Self { away, count: 0, last_seen: None }
+        Self { away, count: 0, last_seen: None, last_look: None, at_work_ns: 0.0, busy_ns: 0.0 }
     }
 
     /// Takes in how many requests ever ended, and whether one is in service; returns whether it is at work.
@@ -23,7 +30,22 @@ impl Presence {
             self.last_seen = Some(now);
         }
         self.count = count;
-        self.last_seen.is_some_and(|seen| now.since(seen) < self.away)
+        let span_ns = now.since(self.last_look.replace(now).unwrap_or(now)).0 as f64;
+        let is_at_work = self.last_seen.is_some_and(|seen| now.since(seen) < self.away);
+        if is_at_work {
+            if self.at_work_ns > OCCUPIED_OVER_NS {
+                self.at_work_ns /= 2.0;
+                self.busy_ns /= 2.0;
+            }
+            self.at_work_ns += span_ns;
+            self.busy_ns += if busy { span_ns } else { 0.0 };
+        }
+        is_at_work
+    }
+
+    /// The share of its time at work in which any request was in service, lately; as the looks found it.
+    pub(super) fn occupied(&self) -> f64 {
+        self.busy_ns / self.at_work_ns.max(1.0)
     }
 }
 

@@ -107,7 +107,7 @@ fn a_start_that_harms_is_left_for_the_shelter_which_only_proof_ends() {
     let shelter = Rung { first: 2, second: 3 };
     let sheltered = |within| {
         let mut bench = Bench::new(top());
-        bench.lender = bench.lender.sheltered_by(shelter);
+        bench.lender = bench.lender.sheltered_by(&[shelter]);
         bench.run(10_000, true, harm_at_the_top(within));
         bench
     };
@@ -121,13 +121,26 @@ fn a_start_that_harms_is_left_for_the_shelter_which_only_proof_ends() {
 fn a_shelter_is_no_refuge_from_itself_nor_when_it_is_no_rung() {
     let shelter = Rung { first: 2, second: 3 };
     let mut bench = Bench::new(shelter);
-    bench.lender = bench.lender.sheltered_by(shelter);
+    bench.lender = bench.lender.sheltered_by(&[shelter]);
     bench.run(10_000, true, |lending| if lending == Lending::Held { 1_000 } else { 2_000 });
     assert_eq!(bench.rung(), Rung::BOTTOM);
     let mut bench = Bench::new(top());
-    bench.lender = bench.lender.sheltered_by(Rung { first: 9, second: 0 });
+    bench.lender = bench.lender.sheltered_by(&[Rung { first: 9, second: 0 }]);
     bench.run(10_000, true, |lending| if lending == Lending::Held { 1_000 } else { 2_000 });
     assert_eq!(bench.rung(), Rung::BOTTOM);
+}
+
+#[test]
+fn a_shelter_that_harms_is_left_for_the_next() {
+    let shelters = [Rung { first: 2, second: 3 }, Rung { first: 2, second: 0 }];
+    let mut bench = Bench::new(top());
+    bench.lender = bench.lender.sheltered_by(&shelters);
+    bench.run(10_000, true, |lending| match lending {
+        Lending::Held => 1_000,
+        Lending::Rung(rung) if rung == shelters[1] => 1_000,
+        Lending::Rung(_) | Lending::Forced => 2_000,
+    });
+    assert_eq!(bench.rung(), shelters[1]);
 }
 
 #[test]

@@ -16,7 +16,7 @@
 //! Nothing changes between two calls: an epoch lasts from the call that began it to the first call at or after its end.
 //! The owner acts on what a call returns, so an epoch that is noticed late was in force that long, and is counted so.
 
-use super::setting::{Epoch, Reading, TrialSetting};
+use super::setting::{Epoch, Pace, Reading, TrialSetting};
 use crate::random::Random;
 use crate::share::Share;
 use crate::time::Nanos;
@@ -54,8 +54,7 @@ pub(crate) struct Schedule {
     setting: TrialSetting,
     random: Random,
     phase: Phase,
-    /// Foreground requests per second, in recent blocks.
-    per_second: f64,
+    pace: Pace,
     latest: Option<Reading>,
 }
 
@@ -94,9 +93,8 @@ impl Plan {
 
 impl Schedule {
     pub(crate) fn new(setting: TrialSetting, seed: u64) -> Self {
-        // Before anything is known, epochs of the shortest length would do.
-        let per_second = f64::from(setting.requests) / setting.shortest.as_secs_f64().max(1e-9);
-        Self { setting, random: Random::new(seed), phase: Phase::Rest, per_second, latest: None }
+        let pace = Pace::unknown(&setting);
+        Self { setting, random: Random::new(seed), phase: Phase::Rest, pace, latest: None }
     }
 
     pub(crate) fn part(&self) -> Part {
@@ -114,9 +112,19 @@ impl Schedule {
         }
     }
 
-    /// How long a withheld or probed epoch is at present, without its washout.
+    /// How long a withheld or probed epoch is at present, with its washout.
     pub(crate) fn hold(&self) -> Nanos {
-        self.setting.lengths(self.setting.dense, self.per_second).0
+        let (withheld, _) = self.setting.lengths(self.setting.dense, &self.pace);
+        withheld.plus(self.washout())
+    }
+
+    /// How many foreground requests there are at a time, lately; `None` where sums are no times.
+    pub(crate) fn load(&self) -> Option<f64> {
+        (self.setting.recovery > 0).then(|| self.pace.load())
+    }
+
+    fn washout(&self) -> Nanos {
+        self.setting.washout_for(&self.pace)
     }
 
     /// Takes in a reading; returns a block that is complete. `demand` is for the next block.
@@ -158,7 +166,7 @@ impl Schedule {
                 }
                 plan.at += 1;
                 if plan.at < plan.parts {
-                    self.phase = Phase::Washout { plan, until: now.plus(self.setting.washout) };
+                    self.phase = Phase::Washout { plan, until: now.plus(self.washout()) };
                     return None;
                 }
                 self.end_block(now, reading, &plan, demand);
@@ -170,7 +178,7 @@ impl Schedule {
 
     /// A long lent epoch need not be waited for.
     pub(crate) fn hurry(&mut self, now: Nanos, share: Share) {
-        let (_, lent) = self.setting.lengths(share, self.per_second);
+        let (_, lent) = self.setting.lengths(share, &self.pace);
         match &mut self.phase {
             Phase::Rest => {}
             Phase::Washout { plan, .. } => plan.lent = plan.lent.min(lent),
@@ -192,10 +200,10 @@ impl Schedule {
         let mut order = [Part::Lent, Part::Withheld, Part::Probe];
         let parts = if demand.probe { 3 } else { 2 };
         self.random.shuffle(&mut order[..parts]);
-        let (withheld, lent) = self.setting.lengths(demand.share, self.per_second);
+        let (withheld, lent) = self.setting.lengths(demand.share, &self.pace);
         let done = Block::default();
         let plan = Plan { order, parts, at: 0, withheld, lent, began: (now, reading), done };
-        self.phase = Phase::Washout { plan, until: now.plus(self.setting.washout) };
+        self.phase = Phase::Washout { plan, until: now.plus(self.washout()) };
     }
 
     fn end_block(&mut self, now: Nanos, reading: Reading, plan: &Plan, demand: Demand) {
@@ -204,8 +212,7 @@ impl Schedule {
             self.phase = Phase::Rest;
             return;
         }
-        let per_second = block.count as f64 / block.span.as_secs_f64().max(1e-9);
-        self.per_second += (per_second - self.per_second) / 4.0;
+        self.pace.add(&block);
         self.begin_block(now, reading, demand);
     }
 }

@@ -93,6 +93,9 @@ pub struct TrialSetting {
     /// Time at the head of an epoch that does not count, because the arm before still shows: caches fill, what was
     /// in service drains.
     pub washout: Nanos,
+    /// The washout is at least so many mean requests, where sums are nanoseconds: what queues outlasts the moment that
+    /// made it wait. An eighth of the longest hold at the most; 0 for none.
+    pub recovery: u32,
     /// The shortest hold that the mechanism carries out well, without the washout.
     pub shortest: Nanos,
     /// The longest time withheld without a break. An epoch is at most half of it, since two may meet.
@@ -112,6 +115,7 @@ impl Default for TrialSetting {
             measure: Measure::Mean,
             budget: Loss::percent(5),
             washout: Nanos::from_millis(2),
+            recovery: 0,
             shortest: Nanos::from_millis(5),
             longest: Nanos::from_millis(100),
             requests: 16,
@@ -135,14 +139,22 @@ impl TrialSetting {
         }
     }
 
-    /// How long a withheld and a lent epoch count, at a share of time withheld and a foreground with `per_second`
-    /// requests per second.
-    pub(super) fn lengths(&self, share: Share, per_second: f64) -> (Nanos, Nanos) {
-        let room = Nanos(self.longest.0 / 2).since(self.washout).max(Nanos(1));
-        let wanted = f64::from(self.requests) / per_second.max(1e-9) * 1e9;
+    /// The washout for a foreground of such a pace.
+    pub(super) fn washout_for(&self, pace: &Pace) -> Nanos {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float saturates")]
-        let withheld = Nanos(wanted as u64).max(self.shortest).min(room);
-        let hold = withheld.plus(self.washout);
+        let recovery = Nanos((f64::from(self.recovery) * pace.mean()) as u64);
+        self.washout.max(recovery.min(Nanos(self.longest.0 / 8)))
+    }
+
+    /// How long a withheld and a lent epoch count, at a share of time withheld and such a pace of the foreground.
+    pub(super) fn lengths(&self, share: Share, pace: &Pace) -> (Nanos, Nanos) {
+        let washout = self.washout_for(pace);
+        let room = Nanos(self.longest.0 / 2).since(washout).max(Nanos(1));
+        let wanted = f64::from(self.requests) / pace.per_second.max(1e-9) * 1e9;
+        let least = if washout > self.washout { self.shortest.max(washout.times(2)) } else { self.shortest };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float saturates")]
+        let withheld = Nanos(wanted as u64).max(least).min(room);
+        let hold = withheld.plus(washout);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -150,6 +162,46 @@ impl TrialSetting {
             reason = "a length needs no more than nine digits, and a float saturates"
         )]
         let block = Nanos((hold.0 as f64 / share.fraction().clamp(1e-4, 0.5)) as u64);
-        (withheld, block.since(hold).since(self.washout).max(withheld))
+        (withheld, block.since(hold).since(washout).max(withheld))
+    }
+}
+
+/// Blocks over which the mean request is averaged.
+const MEAN_OVER: f64 = 64.0;
+
+/// How many requests the foreground makes, and how long they are, in recent blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    per_second: f64,
+    count: f64,
+    sum: f64,
+    span_ns: f64,
+}
+
+impl Pace {
+    /// Before anything is known, epochs of the shortest length would do.
+    pub(super) fn unknown(setting: &TrialSetting) -> Self {
+        let per_second = f64::from(setting.requests) / setting.shortest.as_secs_f64().max(1e-9);
+        Self { per_second, count: 0.0, sum: 0.0, span_ns: 0.0 }
+    }
+
+    /// Takes in a whole block.
+    pub(super) fn add(&mut self, block: &Epoch) {
+        let per_second = block.count as f64 / block.span.as_secs_f64().max(1e-9);
+        self.per_second += (per_second - self.per_second) / 4.0;
+        let kept = 1.0 - 1.0 / MEAN_OVER;
+        self.count = self.count * kept + block.count as f64;
+        self.sum = self.sum * kept + block.sum as f64;
+        self.span_ns = self.span_ns * kept + block.span.0 as f64;
+    }
+
+    /// The sum of what is measured, per request; 0 before anything is known.
+    fn mean(&self) -> f64 {
+        self.sum / self.count.max(f64::MIN_POSITIVE)
+    }
+
+    /// What is measured per nanosecond: how many requests there are at a time, where sums are nanoseconds.
+    pub(super) fn load(&self) -> f64 {
+        self.sum / self.span_ns.max(1.0)
     }
 }

@@ -5,4 +5,5 @@ mod deciding;
 mod foreground;
 mod interval;
 mod lending;
+mod queue;
 mod scene;

@@ -21,7 +21,7 @@
 
 use lull_bpf::cpu::{CpuTotals, Cpus};
 use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_QUIET};
-use lull_core::lend::{CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending};
+use lull_core::lend::{CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Rung};
 use lull_core::{
     Account, Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State,
     TrialSetting,
@@ -39,8 +39,12 @@ const ASK_AT_REST: Nanos = Nanos::from_millis(25);
 const CHOOSE_EVERY: Nanos = Nanos::from_secs(1);
 /// The least time between two wake-ups that make us hold the job.
 const SPACING: Nanos = Nanos::from_micros(200);
-/// Until something else is known, a job that harms is held beside the foreground and for this long after it.
-const SHELTER: Nanos = Nanos::from_micros(200);
+/// Until something else is known, a job that harms is held beside the foreground and for this long after it; if that still
+/// harms, for the next one.
+const SHELTERS: [Nanos; 2] = [Nanos::from_micros(200), Nanos::from_millis(2)];
+/// Bursts near the limit of a CPU are long, and one outlasts the moment in which the job was let in.
+const RECOVERY: u32 = 4;
+const LONGEST_TEST: Nanos = Nanos::from_millis(200);
 /// CPUs are exchanged when the foreground uses one of them less by this share of a CPU.
 const MARGIN: f64 = 0.1;
 /// The job wants the CPU if it used this share of one since it was last asked.
@@ -137,7 +141,8 @@ impl Cpu {
     pub(crate) fn new(cpus: Cpus, gate: CpuGate, slo: Option<Slo>, aim: &CpuAim, now: Nanos) -> Self {
         let choices = CpuChoices::of_cpus(u32::try_from(gate.all().len()).unwrap_or(u32::MAX));
         let ladder = choices.ladder();
-        let trial = slo.as_ref().map_or_else(TrialSetting::default, Slo::trial);
+        let of_bursts = TrialSetting { recovery: RECOVERY, longest: LONGEST_TEST, ..TrialSetting::default() };
+        let trial = slo.as_ref().map_or(of_bursts, Slo::trial);
         let setting = LendSetting {
             trial: TrialSetting { budget: aim.promise, ..trial },
             floor: aim.floor,
@@ -146,10 +151,9 @@ impl Cpu {
         };
         let budget = Budget::new(BudgetSetting { promise: aim.promise, ..BudgetSetting::default() });
         let lender = Lender::new(ladder, ladder.top(), setting, Account(0), SEED);
-        let lender = match choices.boldest(HoldRule::While(SHELTER)) {
-            Some(rung) => lender.sheltered_by(rung),
-            None => lender,
-        };
+        let shelters: Vec<Rung> =
+            SHELTERS.iter().filter_map(|length| choices.boldest(HoldRule::While(*length))).collect();
+        let lender = lender.sheltered_by(&shelters);
         let totals = cpus.totals(now);
         Self {
             cpus,

@@ -117,12 +117,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PERCENT")]
     pub(crate) max_slowdown: Option<Loss>,
 
-    /// What is lent in the gaps only: the disks, the CPUs, the network (default: these three), the page cache.
+    /// What is lent in the gaps only: the disks, the CPUs, the memory with its page cache, the network (default: all).
     ///
     /// The job's idle marks stay in any case. With `cpu` the job is held beside a computing foreground where that is found
     /// to be harmed. It costs the job the moments of testing; without another program at work it costs nothing. With
-    /// `memory` the job leaves the page cache as it found it, and what it writes is written in pieces; that costs a job which
-    /// writes much some of its speed. With `net` its sockets are marked Lower Effort, its TCP yields to other traffic on the
+    /// `memory` the job leaves the page cache as it found it, what it writes is written in pieces, and its memory goes first when
+    /// the foreground needs some; that begins once the job is a second old and has 32 MiB in memory, or with the job if it is named. With `net` its sockets are marked Lower Effort, its TCP yields to other traffic on the
     /// interface, and its datagrams wait; that begins with the job's first internet socket, or before the job if it is named.
     #[arg(long, value_name = "disk,cpu,memory,net", value_enum, value_delimiter = ',')]
     pub(crate) resources: Vec<ResourceChoice>,
@@ -138,8 +138,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PERCENT")]
     pub(crate) cpu_floor: Option<Share>,
 
-    /// How much of what the job reads may stay in the page cache while it runs (default 64MiB).
+    /// How much of what the job reads may stay in the page cache while it runs (default 64MiB or more).
     ///
+    /// The default is 64MiB, or a quarter of the memory that nobody uses, even as page cache, up to 1GiB.
     /// What the job brings in beyond this is taken out again, all of it when the job ends; what was there before stays. A
     /// job that reads the same data again and again is faster with more.
     #[arg(long, value_name = "SIZE")]

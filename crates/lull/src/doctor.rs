@@ -22,11 +22,13 @@ use lull_linux::topology::{Disk, Topology};
 use serde::Serialize;
 
 mod advice;
+mod memory;
 mod network;
 mod page;
 mod report;
 
 use advice::Advice;
+use memory::Memory;
 use network::Network;
 use page::Page;
 
@@ -58,6 +60,8 @@ struct Findings {
     facts: Facts,
     plan: Plan,
     #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<Memory>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<Network>,
     advice: Vec<Advice>,
 }
@@ -79,8 +83,10 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<()> {
         Some(_) => advice::disks(&facts).collect(),
         None => advice::all(&facts, &plan, &program, Path::new("/run/systemd/system").is_dir()),
     };
+    let memory = asked.is_none().then(|| Memory::of(&facts));
     let network = asked.is_none().then(|| Network::look(&facts));
-    let findings = Findings { version: env!("CARGO_PKG_VERSION"), asked, facts, plan, network, advice };
+    let findings =
+        Findings { version: env!("CARGO_PKG_VERSION"), asked, facts, plan, memory, network, advice };
     let text = if args.json {
         serde_json::to_string_pretty(&findings).context("cannot write the findings as JSON")? + "\n"
     } else {

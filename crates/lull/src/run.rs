@@ -28,7 +28,7 @@ mod freezer;
 mod front;
 mod guardian;
 mod helper;
-mod memory;
+pub(crate) mod memory;
 mod messages;
 pub(crate) mod net;
 pub(crate) mod policy;
@@ -71,6 +71,8 @@ use nix::unistd::{ForkResult, Pid, fork};
 use crate::cli::RunArgs;
 use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;
+use memory::shed::Shed;
+use memory::start::Begins;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
 use net::when_used::is_possible;
 use settings::{Given, LendNet, ResourceChoice, RunSettings, SensorChoice, StatusChoice};
@@ -153,7 +155,7 @@ fn has_wishes(settings: &RunSettings) -> bool {
     settings.sensor == SensorChoice::Bpf
         || settings.slo.is_some()
         || settings.net == LendNet::AtOnce
-        || settings.memory.is_some()
+        || settings.memory.is_some_and(|aim| aim.begins == Begins::AtOnce)
         || settings.named.contains(&ResourceChoice::Cpu)
         || (settings.watches_disks && !settings.protect.is_everything())
 }
@@ -167,6 +169,7 @@ fn wants_summary(settings: &RunSettings) -> bool {
 struct Started {
     front: Front,
     group: Option<JobGroup>,
+    shed: Shed,
     queues: Queues,
     guardian_channel: GuardianChannel,
 }
@@ -182,7 +185,7 @@ impl Started {
             // Otherwise the guardian does, when the job's last process has ended.
             release(&self.queues);
         }
-        freezer::remove_if_empty(self.group);
+        freezer::remove_if_empty(self.group, &self.shed);
         outcome
     }
 }
@@ -281,9 +284,11 @@ fn start(
     let queues = arrange(&settings.qdiscs)?;
     let (signals, inherited) = front::take_signals()?;
     let status = StatusLine::new(wants_status(settings));
+    let shed = Shed { aim: settings.memory, born };
     let heritage = Heritage {
         shared: Arc::clone(&shared),
         groups: paths,
+        shed,
         queues: Arc::clone(&queues),
         terminal_rows: status.rows(),
     };
@@ -324,7 +329,7 @@ fn start(
         status::say(&format!("cannot run '{}': {error}; {advice}", words[0]));
         let _ = nix::sys::wait::waitpid(job, None);
         release(&queues);
-        freezer::remove_if_empty(group);
+        freezer::remove_if_empty(group, &shed);
         front::end_like(Ending::Exited(status));
     }
     send(&to_supervisor, &ToSupervisor::Begun, None);
@@ -338,7 +343,8 @@ fn start(
         thaw: thawer(heritage.groups.clone(), Arc::clone(&heritage.shared)),
         respawn: respawner(heritage, listener, Rc::clone(&guardian_channel)),
     };
-    Ok(Started { front: Front::new(job, signals, helpers, status), group, queues, guardian_channel })
+    let front = Front::new(job, signals, helpers, status);
+    Ok(Started { front, group, shed, queues, guardian_channel })
 }
 
 /// Forks the job up to the point where it waits for the word to go.
@@ -439,6 +445,7 @@ fn wait_for(channel: &Channel, is_it: impl Fn(&[u8]) -> bool) {
 struct Heritage {
     shared: Arc<Shared>,
     groups: Vec<PathBuf>,
+    shed: Shed,
     queues: Queues,
     terminal_rows: Option<u16>,
 }
@@ -462,7 +469,7 @@ impl Heritage {
         keep.extend(listener.as_ref().map(|listener| listener.as_raw_fd()));
         keep.extend(terminal.as_ref().map(|(fd, _)| fd.as_raw_fd()));
         let (shared, groups) = (Arc::clone(&self.shared), self.groups.clone());
-        let queues = Arc::clone(&self.queues);
+        let (queues, shed) = (Arc::clone(&self.queues), self.shed);
         let pid = helper::spawn(c"lull-guardian", &keep, move || {
             let group = open_groups(&groups);
             Guardian {
@@ -471,6 +478,7 @@ impl Heritage {
                 awaits_listener,
                 shared,
                 group,
+                shed,
                 queues,
                 supervisor,
                 terminal,

@@ -9,51 +9,17 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
+use common::cache::{MIB, cached, new_file, place};
 use common::{
-    assert_nothing_left, clean_text, finish, helper, job_of, lull_run, needs_root, new_marker, output, send,
+    assert_nothing_left, clean_text, finish, helper, job_of, lull_run, new_marker, output, send,
     spawn_marked, wait_until,
 };
-use lull_core::pages::Run;
 use lull_linux::gate::cached::cache_counts;
-use lull_linux::gate::evict::{evict, page_bytes};
+use lull_linux::gate::evict::page_bytes;
 use serde_json::Value;
 
-const MIB: u64 = 1 << 20;
 /// Programs of the page-cache observer.
 const PROGRAMS: usize = 2;
-
-/// A directory of its own on a real disk; `None`, told aloud, where nothing can be observed.
-fn place() -> Option<tempfile::TempDir> {
-    if !needs_root() {
-        return None;
-    }
-    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        eprintln!("SKIPPED: this kernel has no BTF");
-        return None;
-    }
-    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let file = new_file(dir.path(), "probe", page_bytes());
-    if cache_counts(&file, 0, page_bytes()).is_err() {
-        eprintln!("SKIPPED: this kernel has no cachestat");
-        return None;
-    }
-    Some(dir)
-}
-
-/// A file that is on the disk and not in the cache.
-fn new_file(dir: &Path, name: &str, bytes: u64) -> File {
-    let path = dir.join(name);
-    std::fs::write(&path, vec![7; usize::try_from(bytes).unwrap()]).unwrap();
-    let file = File::open(path).unwrap();
-    file.sync_all().unwrap();
-    let pages = bytes.div_ceil(page_bytes());
-    assert_eq!(evict(&file, 0, Run { first: 0, pages }).unwrap().left, 0);
-    file
-}
-
-fn cached(file: &File) -> u64 {
-    cache_counts(file, 0, file.metadata().unwrap().len()).unwrap().cached
-}
 
 /// Starts a job that begins once the page-cache observer stands; the disks are left alone, so that no other programs are
 /// loaded.

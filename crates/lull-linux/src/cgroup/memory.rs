@@ -30,8 +30,14 @@ pub struct MemoryStat {
     pub anon: u64,
     /// Page cache.
     pub file: u64,
-    /// Page cache that was not used of late.
+    /// Page cache of files that was not used of late.
     pub inactive_file: u64,
+    /// … that was.
+    pub active_file: u64,
+    /// … that processes have mapped.
+    pub mapped_file: u64,
+    /// Page cache that is being written.
+    pub writeback: u64,
     /// Swapped out.
     pub swapped: u64,
     /// In memory and in swap, and the same in both.
@@ -56,6 +62,9 @@ impl MemoryStat {
                 anon: any(&["total_rss"]),
                 file: any(&["total_cache"]),
                 inactive_file: any(&["total_inactive_file"]),
+                active_file: any(&["total_active_file"]),
+                mapped_file: any(&["total_mapped_file"]),
+                writeback: any(&["total_writeback"]),
                 swapped: any(&["total_swap"]),
                 swap_cached: value("total_swapcached"),
                 dirty: value("total_dirty"),
@@ -67,12 +76,28 @@ impl MemoryStat {
             anon: any(&["anon"]),
             file: any(&["file"]),
             inactive_file: any(&["inactive_file"]),
+            active_file: any(&["active_file"]),
+            mapped_file: any(&["file_mapped"]),
+            writeback: any(&["file_writeback"]),
             swapped: any(&["swapped", "swap"]),
             swap_cached: value("swapcached"),
             dirty: value("file_dirty"),
             refaults: any(&["workingset_refault_anon", "workingset_refault_file"]),
             major_faults: any(&["pgmajfault"]),
         }
+    }
+}
+
+impl MemoryStat {
+    /// Page cache of files that could go without being written, old pages only.
+    pub fn clean_inactive(&self) -> u64 {
+        self.inactive_file.saturating_sub(self.dirty.unwrap_or(0) + self.writeback)
+    }
+
+    /// … all of it, but for what processes have mapped.
+    pub fn clean_cache(&self) -> u64 {
+        let is_kept = self.dirty.unwrap_or(0) + self.writeback + self.mapped_file;
+        (self.inactive_file + self.active_file).saturating_sub(is_kept)
     }
 }
 
@@ -147,10 +172,38 @@ impl MemoryGroup {
         self.number(if self.is_v1 { "memory.usage_in_bytes" } else { "memory.current" })
     }
 
+    /// The most that was charged to it at a time; what is now where the kernel does not tell (v2 before Linux 5.19).
+    pub fn peak(&self) -> Option<u64> {
+        self.number(if self.is_v1 { "memory.max_usage_in_bytes" } else { "memory.peak" })
+            .or_else(|| self.usage())
+    }
+
     /// What it has.
     pub fn stat(&self) -> Option<MemoryStat> {
         let text = fs::read_to_string(self.path.join("memory.stat")).ok()?;
         Some(MemoryStat::parse(&text, self.is_v1))
+    }
+
+    /// Takes this much of what a group without processes still has, before it returns: page cache, the oldest first.
+    ///
+    /// # Errors
+    /// When the kernel finds less, or has no means for it (v2 before Linux 5.19).
+    pub fn reclaim(&self, bytes: u64) -> io::Result<()> {
+        if !self.is_v1 {
+            return put(&self.path.join("memory.reclaim"), &bytes.to_string());
+        }
+        let lowered = self.set_limit(Some(self.usage().unwrap_or(0).saturating_sub(bytes)));
+        // In any case: a limit that stays would be the next writer's.
+        let lifted = self.set_limit(None);
+        lowered.and(lifted)
+    }
+
+    /// Whether there are groups below it; true if that is not to be known.
+    pub fn has_groups_below(&self) -> bool {
+        let is_group = |entry: io::Result<fs::DirEntry>| {
+            entry.and_then(|entry| entry.file_type()).map_or(true, |kind| kind.is_dir())
+        };
+        fs::read_dir(&self.path).map_or(true, |mut entries| entries.any(is_group))
     }
 
     /// The groups above it that have a limit, the nearest first.

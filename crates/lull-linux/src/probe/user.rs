@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::root::Root;
 
 /// Capabilities that lull asks for somewhere, with their bit numbers (`include/uapi/linux/capability.h`).
-const CAPABILITIES: [(&str, u32); 9] = [
+const CAPABILITIES: [(&str, u32); 10] = [
+    ("CAP_DAC_READ_SEARCH", 2),
     ("CAP_KILL", 5),
     ("CAP_NET_ADMIN", 12),
     ("CAP_NET_RAW", 13),

@@ -48,9 +48,13 @@ impl RoomSensor {
     /// What is free, in a hurry: page cache of a group counts as used. To be compared with an earlier glance only.
     pub fn glance(&self) -> Option<u64> {
         let machine = self.root.read("/proc/meminfo").and_then(|info| meminfo(&info, "MemAvailable"));
-        let groups =
-            self.limits.iter().filter_map(|group| Some(group.limit()?.saturating_sub(group.usage()?)));
-        machine.into_iter().chain(groups).min()
+        machine.into_iter().chain(self.limits.iter().filter_map(below_limit)).min()
+    }
+
+    /// What nobody uses, not even as page cache; 0 if that can't be read.
+    pub fn unused(&self) -> u64 {
+        let machine = self.root.read("/proc/meminfo").and_then(|info| meminfo(&info, "MemFree"));
+        machine.into_iter().chain(self.limits.iter().filter_map(below_limit)).min().unwrap_or(0)
     }
 
     fn machine(&self) -> Option<Scope> {
@@ -68,6 +72,11 @@ impl RoomSensor {
             stalls,
         })
     }
+}
+
+/// What a group may still get, its page cache being used.
+fn below_limit(group: &MemoryGroup) -> Option<u64> {
+    Some(group.limit()?.saturating_sub(group.usage()?))
 }
 
 fn of_group(group: &MemoryGroup) -> Option<Scope> {

@@ -52,6 +52,9 @@ fn host(page: &mut Page, findings: &Findings) {
         };
         page.line(&reason.what, tone, &format!("{word}: {}", reason.why));
     }
+    if let Some(memory) = &findings.memory {
+        memory.write(page);
+    }
     if let Some(network) = &findings.network {
         network.write(page, facts);
     }

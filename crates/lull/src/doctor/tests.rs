@@ -102,7 +102,7 @@ pub(super) fn poor() -> Facts {
 pub(super) fn findings(facts: Facts) -> Findings {
     let plan = Plan::for_facts(&facts);
     let advice = advice::all(&facts, &plan, Path::new("/usr/bin/lull"), true);
-    Findings { version: "0", asked: None, facts, plan, network: None, advice }
+    Findings { version: "0", asked: None, facts, plan, memory: None, network: None, advice }
 }
 
 #[test]

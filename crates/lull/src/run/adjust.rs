@@ -92,7 +92,7 @@ pub(crate) fn serve(
                 (false, _) => Answer::Refused("it belongs to another user".to_owned()),
                 _ if is_over() => Answer::Refused("its job has ended".to_owned()),
                 (_, None) => Answer::Refused(
-                    "its memory is not managed; it was started without memory among --resources".to_owned(),
+                    "its memory is not managed: --resources leaves it out, or it cannot be had here (see lull doctor)".to_owned(),
                 ),
                 (true, Some(set)) => answer(&stream, &mut now, set),
             };

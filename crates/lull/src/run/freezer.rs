@@ -10,6 +10,7 @@ use lull_linux::gate::stop::Stopper;
 use lull_linux::job::shared::Shared;
 
 use super::family::Family;
+use super::memory::shed::Shed;
 
 /// Finding and signalling every process costs milliseconds: between two holds so many times what the last one took.
 const SIGNAL_SPACING: Nanos = Nanos(20);
@@ -110,8 +111,8 @@ impl Freezer {
     }
 
     /// Thaws, and removes the group if it is empty.
-    pub(crate) fn finish(self) {
-        remove_if_empty(self.group);
+    pub(crate) fn finish(self, shed: &Shed) {
+        remove_if_empty(self.group, shed);
     }
 }
 
@@ -120,12 +121,13 @@ pub(crate) fn is_empty(group: Option<&JobGroup>) -> bool {
     group.is_none_or(|group| group.procs().map_or(true, |procs| procs.is_empty()))
 }
 
-/// Removes a job's group unless processes of the job live on in it; those keep it, thawed, until the guardian finds it
-/// empty.
-pub(crate) fn remove_if_empty(group: Option<JobGroup>) {
+/// Removes a job's group, and what it may not leave in memory, unless processes of the job live on in it; those keep it,
+/// thawed, until the guardian finds it empty.
+pub(crate) fn remove_if_empty(group: Option<JobGroup>, shed: &Shed) {
     let Some(group) = group else { return };
     let _ = group.relieve();
     if group.procs().is_ok_and(|procs| procs.is_empty()) {
+        shed.from(&group);
         // The guardian tries again.
         let _ = group.remove();
     }

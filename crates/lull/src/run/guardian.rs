@@ -26,6 +26,7 @@ use lull_linux::seccomp::Listener;
 use lull_linux::topology::cpus::CpuSet;
 
 use super::freezer::{is_empty, remove_if_empty};
+use super::memory::shed::Shed;
 use super::messages::ToGuardian;
 
 /// How often a job without listener is looked for.
@@ -42,6 +43,8 @@ pub(crate) struct Guardian {
     pub(crate) awaits_listener: bool,
     pub(crate) shared: Arc<Shared>,
     pub(crate) group: Option<JobGroup>,
+    /// What the job may not leave in memory.
+    pub(crate) shed: Shed,
     /// Interfaces whose queue goes back to what it was when the job has ended.
     pub(crate) queues: Arc<Vec<TwoClasses>>,
     /// Readable once the supervisor is dead; `None` if it is dead already.
@@ -155,6 +158,6 @@ impl Guardian {
             }
         }
         self.queues.iter().for_each(TwoClasses::release);
-        remove_if_empty(self.group);
+        remove_if_empty(self.group, &self.shed);
     }
 }

@@ -9,6 +9,8 @@
 //! A second thread ([`room`]) keeps memory free for the foreground, and takes the job's pages for that. A third one ([`launder`]) has written
 //! some of them to swap before, while the disk was idle.
 //!
+//! All of this begins when it can matter ([`start`]), or with the job if memory was named.
+//!
 //! When the job is over, all of its pages go; what is still dirty then is written in the gaps of the next
 //! [`LINGER`], and left to the kernel after that.
 
@@ -16,6 +18,8 @@ pub(crate) mod keeper;
 mod launder;
 pub(crate) mod link;
 mod room;
+pub(crate) mod shed;
+pub(crate) mod start;
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,16 +35,22 @@ use lull_linux::sense::pressure::OthersPressure;
 use lull_linux::sense::room::RoomSensor;
 use serde::{Deserialize, Serialize};
 
+use super::cpu_start::at_normal_priority;
 use super::family::Family;
 use super::summary::bytes;
 use super::supervisor::Nudge;
 use keeper::Keeper;
 use launder::Launderer;
 use link::Link;
-use room::{RoomKeeper, RoomLine, RoomOrders, RoomShown};
+use room::{RoomKeeper, RoomLine, RoomOrder, RoomOrders, RoomShown};
+use start::Begins;
 
 /// What may stay in the page cache unless the user says otherwise, in bytes.
 pub(crate) const CACHE_KEEP_BYTES: u64 = 64 << 20;
+/// One part in so many of the memory that nobody uses, not even as page cache, may be the job's page cache, too: it displaces nobody.
+const UNUSED_SHARE: u64 = 4;
+/// … up to this, since each file that is kept is remembered.
+const MOST_KEPT_BYTES: u64 = 1 << 30;
 /// What may be dirty unless the user says otherwise, in bytes.
 pub(crate) const DIRTY_BYTES: u64 = 64 << 20;
 /// The longest hold for the sake of dirty pages.
@@ -53,12 +63,19 @@ const WAKES_PER_BOUND: u64 = 8;
 const WAKE_PAGES: u64 = 512;
 /// How long the summary waits for the last pages to go.
 const SETTLE: Duration = Duration::from_millis(500);
+/// Why the job's pages cannot be known.
+const NO_GROUP: &str =
+    "what the job reads stays in the page cache: there is no v2 control group to know its pages by";
 
 /// What the user wants of the job's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryAim {
+    /// When it begins.
+    pub(crate) begins: Begins,
     /// Bytes of the job's pages that may stay in the page cache while it runs.
     pub(crate) cache_keep_bytes: u64,
+    /// More of them may stay where nobody uses the memory.
+    pub(crate) keeps_unused: bool,
     /// Bytes of the job's that may be dirty.
     pub(crate) dirty_bytes: u64,
     /// Below and above what the job's pages stay, and go first.
@@ -69,6 +86,14 @@ pub(crate) struct MemoryAim {
     pub(crate) cleans: bool,
     /// How long the job may be held for the sake of memory; `None`: it never is.
     pub(crate) longest_hold: Option<Nanos>,
+}
+
+impl MemoryAim {
+    /// What may stay in the page cache while the job runs, if that has so much there now and nobody uses so much.
+    fn may_keep(&self, has_bytes: u64, unused_bytes: u64) -> u64 {
+        let of_unused = (has_bytes.saturating_add(unused_bytes) / UNUSED_SHARE).min(MOST_KEPT_BYTES);
+        self.cache_keep_bytes.max(if self.keeps_unused { of_unused } else { 0 })
+    }
 }
 
 /// What became of the job's pages, in bytes.
@@ -167,8 +192,6 @@ pub(crate) enum Order {
 /// The handle to the thread; without it the thread ends.
 pub(crate) struct Memory {
     orders: Sender<Order>,
-    /// New thresholds; without it the thread that keeps them ends.
-    thresholds: Arc<RoomLine>,
     room: Arc<Mutex<RoomShown>>,
     pub(crate) link: Arc<Link>,
     shown: Arc<Mutex<MemorySummary>>,
@@ -177,21 +200,19 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Starts the thread, which loads the observer beside the job.
+    /// Starts the thread, which loads the observer beside the job. What the job has brought in until it stands is taken out
+    /// again as far as it lies in a memory group of the job's.
     ///
     /// # Errors
     /// Why there is nothing to observe by.
-    pub(crate) fn start(
+    fn start(
         aim: MemoryAim,
         family: Family,
         group: Option<MemoryGroup>,
         to_loop: Arc<Nudge>,
+        (to_room, room_orders): (Arc<RoomLine>, RoomOrders),
     ) -> Result<Self, &'static str> {
-        let Some(job_group) = family.group_id() else {
-            return Err(
-                "what the job reads stays in the page cache: there is no v2 control group to know its pages by",
-            );
-        };
+        let job_group = family.group_id().ok_or(NO_GROUP)?;
         let bound_pages = aim.cache_keep_bytes.min(aim.dirty_bytes) / page_bytes();
         let wake_pages = (bound_pages / WAKES_PER_BOUND).max(WAKE_PAGES);
         let settings = PageSettings { job_group, own: std::process::id(), wake_pages };
@@ -201,19 +222,21 @@ impl Memory {
         let link = Arc::new(Link::new(to_loop, [nudge()?, nudge()?]));
         let shown = Arc::new(Mutex::new(MemorySummary::default()));
         let room = Arc::new(Mutex::new(RoomShown::default()));
-        let (thresholds, room_orders) =
-            RoomLine::new().map_err(|_| "no event counter for the job's memory")?;
         start_room(aim, &family, group, (&link, &room), room_orders);
-        let thresholds = Arc::new(thresholds);
         let (linked, showing) = (Arc::clone(&link), Arc::clone(&shown));
-        std::thread::spawn(move || match PageSensor::load(&settings) {
-            Ok(sensor) => Keeper::new(aim, sensor, linked, family).run(&received, &showing),
+        std::thread::spawn(move || match at_normal_priority(|| PageSensor::load(&settings)) {
+            Ok(sensor) => {
+                // Nobody keeps room any more: the job has ended.
+                let _ = to_room.send(RoomOrder::Shed(aim));
+                drop(to_room);
+                Keeper::new(aim, sensor, linked, family).run(&received, &showing);
+            }
             Err(error) => {
                 // Nobody asks any more: the job has ended.
                 let _ = failed.send(error);
             }
         });
-        Ok(Self { orders, thresholds, room, link, shown, failure, settled: None })
+        Ok(Self { orders, room, link, shown, failure, settled: None })
     }
 
     /// Why there is no observer, once.
@@ -227,17 +250,6 @@ impl Memory {
             *self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let pages = *self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         MemorySummary { ceiling_bytes, given_bytes, laundered_bytes, ..pages }
-    }
-
-    /// Sets other thresholds, as long as this lives.
-    pub(crate) fn room_setter(&self) -> Box<dyn Fn(RoomSetting) + Send> {
-        let thresholds = Arc::downgrade(&self.thresholds);
-        Box::new(move |setting| {
-            if let Some(thresholds) = thresholds.upgrade() {
-                // The thread lives as long as the sender.
-                let _ = thresholds.send(setting);
-            }
-        })
     }
 
     /// The job is over: takes out everything that was kept for it. Waits for that, but not for long, and not for an observer
@@ -283,10 +295,16 @@ fn start_room(
         std::thread::spawn(move || launderer.run());
     }
     let family = family.clone();
-    let job = thresholds::choose(&root, group, Box::new(move || family.pids()));
+    let job = thresholds::choose(&root, group.clone(), Box::new(move || family.pids()));
     let room = Room::new(aim.room).with_batch(aim.batch_bytes);
-    let keeper =
-        RoomKeeper::new(room, aim.longest_hold, (sensor, pressure), job, Arc::clone(link), Arc::clone(shown));
+    let keeper = RoomKeeper::new(
+        room,
+        aim.longest_hold,
+        (sensor, pressure),
+        (job, group),
+        Arc::clone(link),
+        Arc::clone(shown),
+    );
     std::thread::spawn(move || keeper.run(orders));
 }
 

@@ -14,6 +14,7 @@ use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
 use super::cpu::CpuAim;
+use super::memory::start::Begins;
 use super::memory::{CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
 use super::net::options::NetOptions;
 use super::policy::PolicyChoice;
@@ -50,15 +51,15 @@ pub(crate) enum ResourceChoice {
     Disk,
     /// The CPUs.
     Cpu,
-    /// The page cache.
+    /// The memory, with page cache and write-back.
     Memory,
     /// The network interfaces.
     Net,
 }
 
 /// What is lent in the gaps only if nothing is said.
-const DEFAULT_RESOURCES: [ResourceChoice; 3] =
-    [ResourceChoice::Disk, ResourceChoice::Cpu, ResourceChoice::Net];
+const DEFAULT_RESOURCES: [ResourceChoice; 4] =
+    [ResourceChoice::Disk, ResourceChoice::Cpu, ResourceChoice::Memory, ResourceChoice::Net];
 
 /// Whether the network is lent in the gaps only, and from when on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,7 +116,7 @@ pub(crate) struct RunSettings {
     /// Interfaces that get two classes while the job runs.
     pub(crate) qdiscs: Vec<QdiscPlan>,
     pub(crate) slo: Option<SloChoice>,
-    /// `None`: what the job reads stays in the page cache.
+    /// What is wanted of the job's memory; `None`: it is left to the kernel.
     pub(crate) memory: Option<MemoryAim>,
     /// `None`: the hold gate is off.
     pub(crate) hold: Option<HoldSetting>,
@@ -388,10 +389,19 @@ impl Given {
             bail!("--mem-batch 0 takes nothing; name a size, like 4MiB");
         }
         let room = thresholds(low, high)?;
-        let memory = lends(ResourceChoice::Memory).then(|| MemoryAim {
+        let sensor = self.sensor.or(file.sensor).unwrap_or_default();
+        let begins = match resources.is_empty() && !tuned && clean.is_none() {
+            true => Begins::WhenLarge,
+            false => Begins::AtOnce,
+        };
+        // Whoever wants no BPF program gets none that was not named.
+        let is_wanted = begins == Begins::AtOnce || sensor != SensorChoice::Diskstats;
+        let memory = (is_wanted && lends(ResourceChoice::Memory)).then(|| MemoryAim {
+            begins,
             room,
             batch_bytes: batch.map(|batch| batch.0),
             cleans: clean.unwrap_or_default() == CleanChoice::Auto,
+            keeps_unused: cache_keep.is_none(),
             cache_keep_bytes: cache_keep.map_or(CACHE_KEEP_BYTES, |keep| keep.0),
             dirty_bytes: self.dirty.or(file.dirty).map_or(DIRTY_BYTES, |dirty| dirty.0),
             longest_hold: longest.map(|longest| longest.min(LONGEST_DIRTY_HOLD)),
@@ -430,7 +440,7 @@ impl Given {
             hold,
             scope,
             io_uring: self.io_uring.or(file.io_uring).unwrap_or(!watches_disks),
-            sensor: self.sensor.or(file.sensor).unwrap_or_default(),
+            sensor,
             protect: protect::find(&named)?,
             disks,
             status: self.status.or(file.status).unwrap_or_default(),

@@ -29,7 +29,9 @@ use super::cpu_start::{CpuStart, at_normal_priority};
 use super::engine::{Engine, Next, Verdict};
 use super::family::Family;
 use super::freezer::Freezer;
-use super::memory::{Memory, MemoryAim};
+use super::memory::MemoryAim;
+use super::memory::shed::Shed;
+use super::memory::start::{Begins, MemoryStart};
 use super::messages::{FromSupervisor, ToSupervisor};
 use super::net::when_used::WhenUsed;
 use super::net::{self, Net};
@@ -274,13 +276,17 @@ impl Supervisor {
             let by_group = freezer.group().is_some_and(JobGroup::can_freeze);
             let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| by_group), ..aim };
             let apart = freezer.group().and_then(JobGroup::memory);
-            let started = Memory::start(aim, family.clone(), apart, Arc::clone(&nudge));
-            started.map_err(|why| self.unmet.push(format!("--resources memory: {why}"))).ok()
+            let is_named = aim.begins == Begins::AtOnce;
+            let begun = MemoryStart::begin(aim, &family, apart, &nudge);
+            if let Some(why) = begun.as_ref().err().filter(|_| is_named) {
+                self.unmet.push(format!("--resources memory: {why}"));
+            }
+            begun.ok()
         });
         let room = self.settings.memory.map(|aim| aim.room).unwrap_or_default();
         // SAFETY: only asks.
         let front = u32::try_from(unsafe { libc::getppid() }).unwrap_or(0);
-        let setter = memory.as_ref().map(Memory::room_setter);
+        let setter = memory.as_ref().map(MemoryStart::room_setter);
         // A job without processes in its group may have moved them to others of its own.
         let has_ended = Arc::new(AtomicBool::new(false));
         let is_over = {
@@ -296,7 +302,7 @@ impl Supervisor {
         let began = clock::now();
         let engine = Engine::new(Vec::new(), family.clone(), Arc::clone(&self.shared));
         let engine = Arc::new(Mutex::new(engine));
-        lock(&engine).pages = memory.as_ref().map(|memory| Arc::clone(&memory.link));
+        lock(&engine).pages = memory.as_ref().and_then(MemoryStart::link);
         lock(&engine).net_when_used = WhenUsed::new(&self.settings, &family, &nudge);
         let gone = Arc::new(AtomicBool::new(false));
         let receive = |listener: &Arc<Listener>| {
@@ -356,6 +362,12 @@ impl Supervisor {
                 }
                 sleep.watch(NET_SENSOR, guard.net.as_ref().map_or(-1, Net::wake_fd));
             }
+            if let Some(memory) = &mut memory
+                && let Some(started) = memory.finish()
+            {
+                self.notes.extend(started.err().map(str::to_owned));
+                guard.pages = memory.link();
+            }
             for complaint in complaints.take() {
                 self.tell(&FromSupervisor::Told(complaint.clone()));
                 self.notes.push(complaint);
@@ -378,7 +390,8 @@ impl Supervisor {
             if self.wants_status && now.since(told) >= STATUS_EVERY {
                 told = now;
                 let mut status = tell::status(&guard, &freezer, now, began);
-                status.memory = memory.as_ref().map(|memory| memory.summary().short_text());
+                status.memory =
+                    memory.as_ref().and_then(MemoryStart::summary).map(|memory| memory.short_text());
                 drop(guard);
                 self.tell(&FromSupervisor::Status(Box::new(status)));
             } else {
@@ -396,14 +409,18 @@ impl Supervisor {
                     }
                     // What lives on in the group goes on reading.
                     if freezer.is_empty() {
-                        memory.iter().for_each(Memory::settle);
+                        memory.iter().for_each(MemoryStart::settle);
                         let rooms = lock(&engine).net.as_ref().map(Net::empty_rooms);
                         net::wait_for(&rooms.unwrap_or_default());
                     }
                     let mut summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
-                    summary.memory = memory.as_ref().map(Memory::summary);
-                    let failure = memory.as_ref().and_then(Memory::failure);
-                    summary.unmet.extend(failure.map(|error| format!("--resources memory: {error}")));
+                    summary.memory = memory.as_ref().and_then(MemoryStart::summary);
+                    if let Some((memory, error)) = memory.as_ref().and_then(|m| Some((m, m.failure()?))) {
+                        match memory.was_named() {
+                            true => summary.unmet.push(format!("--resources memory: {error}")),
+                            false => summary.notes.push(error.to_string()),
+                        }
+                    }
                     supervisor.tell(&FromSupervisor::Summary(Box::new(summary)));
                 });
                 if front_gone {
@@ -439,7 +456,7 @@ impl Supervisor {
         }
         lock(&engine).release_all(clock::now());
         self.queues.iter().for_each(TwoClasses::release);
-        freezer.finish();
+        freezer.finish(&Shed { aim: self.settings.memory, born: self.born });
     }
 
     /// Takes the front's messages. True once the front is gone.

@@ -22,7 +22,9 @@ const MACHINE: [(&str, &str); 2] = [
 #[test]
 fn the_machine_alone_is_the_scope_without_limits() {
     let host = host(&MACHINE);
-    let scope = RoomSensor::new(Root::at(host.path()), Vec::new()).look();
+    let sensor = RoomSensor::new(Root::at(host.path()), Vec::new());
+    let scope = sensor.look();
+    assert_eq!(sensor.unused(), 10 << 10, "page cache is used");
     let expected = Scope { total_bytes: 1000 << 10, free_bytes: 300 << 10, stalls: 7 };
     assert_eq!(scope, Some(expected));
 }
@@ -39,11 +41,13 @@ fn the_scope_with_the_least_free_memory_counts() {
     let sensor = RoomSensor::new(Root::at(host.path()), vec![group]);
     assert_eq!(sensor.look(), Some(Scope { total_bytes: 102_400, free_bytes: 10_240 + 2048, stalls: 5 }));
     assert_eq!(sensor.glance(), Some(10_240), "page cache is not looked at");
+    std::fs::write(host.path().join("g/memory.usage_in_bytes"), "100352\n").unwrap();
+    assert_eq!(sensor.unused(), 2048);
 }
 
 #[test]
 fn nothing_is_said_of_a_machine_that_cannot_be_read() {
     let host = host(&[]);
     let sensor = RoomSensor::new(Root::at(host.path()), Vec::new());
-    assert_eq!((sensor.look(), sensor.glance()), (None, None));
+    assert_eq!((sensor.look(), sensor.glance(), sensor.unused()), (None, None, 0));
 }

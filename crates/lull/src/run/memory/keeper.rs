@@ -62,7 +62,7 @@ pub(super) struct Keeper {
     link: Arc<Link>,
     family: Family,
     keep: Keep<Chunk>,
-    keep_bytes: u64,
+    aim: MemoryAim,
     cleaner: Cleaner<Chunk>,
     hold: Option<Hold>,
     longest_hold: Nanos,
@@ -91,7 +91,7 @@ impl Keeper {
             link,
             family,
             keep: Keep::new(aim.cache_keep_bytes / page_bytes()),
-            keep_bytes: aim.cache_keep_bytes,
+            aim,
             cleaner: Cleaner::new(aim.dirty_bytes / page_bytes()),
             hold,
             longest_hold: aim.longest_hold.unwrap_or_default(),
@@ -155,8 +155,8 @@ impl Keeper {
         let is_short = self.link.is_short(now);
         let bytes = match (self.settled, is_short) {
             (true, _) => 0,
-            (false, true) => self.keep_bytes.min(SHORT_KEEP_BYTES),
-            (false, false) => self.keep_bytes,
+            (false, true) => self.aim.cache_keep_bytes.min(SHORT_KEEP_BYTES),
+            (false, false) => self.aim.may_keep(self.keep.pages() * page_bytes(), self.link.unused_bytes()),
         };
         self.keep.set_bound(bytes / page_bytes());
         self.cleaner.hurry(self.settled || is_short);

@@ -59,6 +59,7 @@ pub(crate) struct Link {
     contended: AtomicBool,
     hold_until_ns: [AtomicU64; 2],
     short_until_ns: AtomicU64,
+    unused_bytes: AtomicU64,
     clean: AtomicBool,
     at_work: AtomicBool,
     over: AtomicBool,
@@ -81,6 +82,7 @@ impl Link {
             contended: AtomicBool::new(false),
             hold_until_ns: [const { AtomicU64::new(0) }; 2],
             short_until_ns: AtomicU64::new(0),
+            unused_bytes: AtomicU64::new(0),
             clean: AtomicBool::new(true),
             at_work: AtomicBool::new(false),
             over: AtomicBool::new(false),
@@ -159,6 +161,16 @@ impl Link {
     /// Whether the foreground wants memory that the job has.
     pub(super) fn is_short(&self, now: Nanos) -> bool {
         self.short_until_ns.load(Ordering::Relaxed) > now.0
+    }
+
+    /// So much memory nobody uses.
+    pub(super) fn set_unused(&self, bytes: u64) {
+        self.unused_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// How much memory nobody used when that was looked at.
+    pub(super) fn unused_bytes(&self) -> u64 {
+        self.unused_bytes.load(Ordering::Relaxed)
     }
 
     /// The keeper has begun: its observer stands.

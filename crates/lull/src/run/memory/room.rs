@@ -16,6 +16,7 @@ use std::sync::mpsc::{Receiver, SendError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lull_core::{Hold, HoldAction, HoldSetting, Nanos, Room, RoomAction, RoomSetting, RoomView, State};
+use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::clock;
 use lull_linux::gate::thresholds::{JobMemory, Thresholds};
 use lull_linux::marks::serve_the_foreground;
@@ -23,6 +24,7 @@ use lull_linux::sense::pressure::{OthersPressure, Trigger};
 use lull_linux::sense::room::RoomSensor;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::MemoryAim;
 use super::link::{Cause, Link};
 use crate::run::supervisor::Nudge;
 
@@ -31,6 +33,9 @@ const FLOOR: Nanos = Nanos::from_millis(20);
 
 /// How often to try to look where nothing is told.
 const NOTHING_TOLD: Nanos = Nanos::from_secs(1);
+
+/// Less than this is not worth taking out of the page cache at once.
+const WORTH_SHEDDING: u64 = 1 << 20;
 
 /// How long the job keeps no page cache and no dirty page that it need not, after memory was short.
 const SHORTAGE: Nanos = Nanos::from_secs(1);
@@ -52,24 +57,33 @@ pub(crate) struct RoomShown {
     pub(crate) laundered_bytes: u64,
 }
 
-/// New thresholds on their way to the thread; it ends when this is dropped.
+/// To the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoomOrder {
+    /// Other thresholds are in force.
+    Set(RoomSetting),
+    /// Take out of the page cache what the job brought in, but for what may stay: nobody knows the pages, only the job's memory group.
+    Shed(MemoryAim),
+}
+
+/// Orders on their way to the thread; it ends when this is dropped.
 pub(crate) struct RoomLine {
-    thresholds: Option<Sender<RoomSetting>>,
+    orders: Option<Sender<RoomOrder>>,
     nudge: Arc<Nudge>,
 }
 
 impl RoomLine {
     /// The line, and the thread's end of it.
     pub(super) fn new() -> nix::Result<(Self, RoomOrders)> {
-        let (thresholds, received) = channel();
+        let (orders, received) = channel();
         let nudge = Arc::new(Nudge::new()?);
-        let orders = RoomOrders { thresholds: received, nudge: Arc::clone(&nudge) };
-        Ok((Self { thresholds: Some(thresholds), nudge }, orders))
+        let theirs = RoomOrders { orders: received, nudge: Arc::clone(&nudge) };
+        Ok((Self { orders: Some(orders), nudge }, theirs))
     }
 
-    /// Sets other thresholds.
-    pub(crate) fn send(&self, setting: RoomSetting) -> Result<(), SendError<RoomSetting>> {
-        self.thresholds.as_ref().map_or(Err(SendError(setting)), |line| line.send(setting))?;
+    /// Gives an order.
+    pub(crate) fn send(&self, order: RoomOrder) -> Result<(), SendError<RoomOrder>> {
+        self.orders.as_ref().map_or(Err(SendError(order)), |line| line.send(order))?;
         self.nudge.give();
         Ok(())
     }
@@ -77,14 +91,14 @@ impl RoomLine {
 
 impl Drop for RoomLine {
     fn drop(&mut self) {
-        self.thresholds = None;
+        self.orders = None;
         self.nudge.give();
     }
 }
 
 /// The thread's end of the line.
 pub(super) struct RoomOrders {
-    thresholds: Receiver<RoomSetting>,
+    orders: Receiver<RoomOrder>,
     nudge: Arc<Nudge>,
 }
 
@@ -130,6 +144,7 @@ pub(super) struct RoomKeeper {
     sensor: RoomSensor,
     pressure: OthersPressure,
     job: Box<dyn Thresholds>,
+    group: Option<MemoryGroup>,
     room: Room,
     hold: Option<Hold>,
     longest_hold: Nanos,
@@ -143,7 +158,7 @@ impl RoomKeeper {
         room: Room,
         longest_hold: Option<Nanos>,
         (sensor, pressure): (RoomSensor, OthersPressure),
-        job: Box<dyn Thresholds>,
+        (job, group): (Box<dyn Thresholds>, Option<MemoryGroup>),
         link: Arc<Link>,
         shown: Arc<Mutex<RoomShown>>,
     ) -> Self {
@@ -152,6 +167,7 @@ impl RoomKeeper {
             sensor,
             pressure,
             job,
+            group,
             room,
             hold: longest_hold.map(|longest| Hold::new(setting_of(longest))),
             longest_hold: longest_hold.unwrap_or_default(),
@@ -160,26 +176,30 @@ impl RoomKeeper {
         }
     }
 
-    /// Until the sender of new thresholds is gone.
+    /// Until the sender of orders is gone.
     pub(super) fn run(mut self, orders: RoomOrders) {
         // It would wait for pages that are freed too late; a look takes a fraction of a millisecond.
         serve_the_foreground();
         // What the kernel refuses is done by paging out.
         let _ = self.job.set_thresholds(self.room.setting());
-        let RoomOrders { thresholds, nudge } = orders;
+        let RoomOrders { orders, nudge } = orders;
         // Without a trigger it looks when it is time.
         let mut wakers = Wakers { nudge, trigger: self.pressure.trigger().ok() };
-        loop {
+        let mut is_wanted = true;
+        while is_wanted {
             let next = self.look(clock::now());
             self.wait(&mut wakers, next);
-            match thresholds.try_recv() {
-                Ok(setting) => {
-                    self.room.set(setting);
-                    let _ = self.job.set_thresholds(setting);
+            // One waking may stand for several orders.
+            is_wanted = loop {
+                match orders.try_recv() {
+                    Ok(RoomOrder::Set(setting)) => {
+                        self.room.set(setting);
+                        let _ = self.job.set_thresholds(setting);
+                    }
+                    Ok(RoomOrder::Shed(aim)) => self.shed(&aim),
+                    Err(error) => break error == TryRecvError::Empty,
                 }
-                Err(TryRecvError::Empty) => {}
-                Err(TryRecvError::Disconnected) => break,
-            }
+            };
         }
         self.job.release();
     }
@@ -217,6 +237,7 @@ impl RoomKeeper {
             stalls: scope.stalls.saturating_sub(stalls).saturating_sub(own_waits()),
             stalled: self.pressure.stalled(),
         };
+        self.link.set_unused(self.sensor.unused());
         let action = self.room.step(now, &view);
         if let Some(hold) = &mut self.hold {
             // It would take back at once what it gives, or have its pages marked as used while they are to go; each look finds
@@ -242,6 +263,17 @@ impl RoomKeeper {
         self.tell(|shown| shown.ceiling_bytes = action.ceiling_bytes.filter(|_| has_ceiling));
         let RoomAction { next_look: look, next_glance: glance, glance_bytes, .. } = action;
         Next { look, glance, glance_bytes }
+    }
+
+    /// Only what was not used of late goes: the job may be about to use the rest.
+    fn shed(&mut self, aim: &MemoryAim) {
+        let clean = self.group.as_ref().and_then(MemoryGroup::stat).map_or(0, |stat| stat.clean_inactive());
+        let excess = clean.saturating_sub(aim.may_keep(clean, self.sensor.unused()));
+        if excess >= WORTH_SHEDDING {
+            let Self { pressure, job, .. } = self;
+            // What does not go now goes when the job has ended.
+            let _ = pressure.aside(|| job.page_out(excess));
+        }
     }
 
     fn tell(&self, change: impl FnOnce(&mut RoomShown)) {

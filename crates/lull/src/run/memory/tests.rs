@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use lull_core::{Nanos, Ticket};
 
-use super::MemorySummary;
 use super::link::{Cause, Link, Verdict};
+use super::{CACHE_KEEP_BYTES, MOST_KEPT_BYTES, MemorySummary};
+use crate::run::settings::{Given, parse};
 use crate::run::supervisor::Nudge;
 
 #[test]
@@ -21,6 +22,17 @@ fn only_what_there_is_is_said() {
     summary.kept_bytes = 1 << 20;
     assert!(summary.text().contains("1.0 MiB kept; 5.0 MiB made dirty"), "{}", summary.text());
     assert!(summary.short_text().ends_with(", cache kept 1.0 MiB, dirty 1.0 MiB"));
+}
+
+#[test]
+fn a_job_keeps_more_page_cache_where_nobody_uses_the_memory() {
+    let given = |text: &str| Given::default().over(parse(text).unwrap()).unwrap().memory.unwrap();
+    let aim = given("");
+    assert_eq!(aim.may_keep(0, 0), CACHE_KEEP_BYTES);
+    assert_eq!(aim.may_keep(100 << 20, 300 << 20), 100 << 20);
+    assert_eq!(aim.may_keep(0, u64::MAX), MOST_KEPT_BYTES);
+    let named = given("[run]\ncache-keep = \"8MiB\"\n");
+    assert_eq!(named.may_keep(100 << 20, 300 << 20), 8 << 20, "what is named is kept to");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Files, options and what wins.
 
-use super::{Given, LendNet, LongestHold, parse};
+use super::{Begins, Given, LendNet, LongestHold, parse};
 use lull_core::{DepthChoice, Interval, IntervalChoice, Nanos};
 use lull_linux::seccomp::Scope;
 
@@ -49,6 +49,23 @@ fn the_network_is_lent_when_it_is_used_unless_something_is_said() {
 }
 
 #[test]
+fn memory_is_lent_once_the_job_is_large_unless_something_is_said() {
+    let begins = |text: &str| {
+        let settings = Given::default().over(parse(text).unwrap()).unwrap();
+        settings.memory.map(|aim| aim.begins)
+    };
+    assert_eq!(begins(""), Some(Begins::WhenLarge));
+    assert_eq!(begins("[run]\nresources = [\"disk\", \"cpu\"]\n"), None);
+    assert_eq!(begins("[run]\nresources = [\"memory\"]\n"), Some(Begins::AtOnce));
+    assert_eq!(begins("[run]\ndirty = \"8MiB\"\n"), Some(Begins::AtOnce));
+    assert_eq!(begins("[run]\nmem-clean = \"never\"\n"), Some(Begins::AtOnce));
+    let without_bpf = |resources: &str| begins(&format!("[run]\nsensor = \"diskstats\"\n{resources}\n"));
+    assert_eq!(without_bpf(""), None);
+    assert_eq!(without_bpf("resources = [\"memory\"]"), Some(Begins::AtOnce));
+    assert_eq!(begins("[run]\npolicy = \"manners\"\n"), None);
+}
+
+#[test]
 fn calls_are_trapped_for_the_disks_alone() {
     let set = |text: &str| Given::default().over(parse(text).unwrap()).unwrap();
     let with = |resources: &str, more: &str| set(&format!("[run]\nresources = [{resources}]\n{more}\n"));
@@ -77,6 +94,7 @@ fn what_concerns_memory_needs_memory() {
         |outcome: anyhow::Result<super::RunSettings>| format!("{:#}", outcome.map(|_| ()).unwrap_err());
     assert!(refused(with("mem-batch = \"0\"")).contains("takes nothing"));
     for line in ["mem-batch = \"4MiB\"", "mem-clean = \"never\""] {
-        assert!(refused(given(&format!("[run]\n{line}\n"))).contains("--mem-"), "{line}");
+        let without = format!("[run]\nresources = [\"disk\"]\n{line}\n");
+        assert!(refused(given(&without)).contains("--mem-"), "{line}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc::TryRecvError;
 
 use lull_core::{Nanos, RoomSetting};
 
-use super::{RoomLine, RoomOrders, Wakers};
+use super::{RoomLine, RoomOrder, RoomOrders, Wakers};
 
 /// Far longer than any test lasts.
 const FOREVER: Nanos = Nanos::from_secs(60);
@@ -12,15 +12,15 @@ const FOREVER: Nanos = Nanos::from_secs(60);
 #[test]
 fn new_thresholds_and_the_end_wake_the_thread() {
     let (line, orders) = RoomLine::new().unwrap();
-    let RoomOrders { thresholds, nudge } = orders;
+    let RoomOrders { orders, nudge } = orders;
     let mut wakers = Wakers { nudge, trigger: None };
-    let setting = RoomSetting { low_bytes: 1, high_bytes: 2 };
-    line.send(setting).unwrap();
+    let order = RoomOrder::Set(RoomSetting { low_bytes: 1, high_bytes: 2 });
+    line.send(order).unwrap();
     wakers.sleep(FOREVER);
-    assert_eq!(thresholds.try_recv(), Ok(setting));
-    assert_eq!(thresholds.try_recv(), Err(TryRecvError::Empty));
+    assert_eq!(orders.try_recv(), Ok(order));
+    assert_eq!(orders.try_recv(), Err(TryRecvError::Empty));
     wakers.sleep(Nanos::from_millis(1));
     drop(line);
     wakers.sleep(FOREVER);
-    assert_eq!(thresholds.try_recv(), Err(TryRecvError::Disconnected));
+    assert_eq!(orders.try_recv(), Err(TryRecvError::Disconnected));
 }

@@ -1,0 +1,33 @@
+use super::super::tests::{facts, poor};
+use super::*;
+
+fn text(memory: &Memory) -> String {
+    let mut page = Page::new(false);
+    memory.write(&mut page);
+    page.finish()
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let mut host = facts();
+    let stays = |facts: &Facts| Memory::of(facts).cache_stays;
+    assert!(stays(&host).is_some_and(|why| why.contains("CAP_DAC_READ_SEARCH")));
+    host.user.capabilities.push("CAP_DAC_READ_SEARCH");
+    assert_eq!(stays(&host), None);
+    host.kernel.version = (6, 1);
+    assert!(stays(&host).is_some_and(|why| why.contains("6.5")));
+    host.cgroups.v2 = None;
+    assert!(stays(&host).is_some_and(|why| why.contains("v2")));
+    assert!(stays(&poor()).is_some_and(|why| why.contains("BPF")));
+}
+
+#[test]
+fn the_page_tells_when_it_begins_and_by_what_memory_is_taken() {
+    let mut host = facts();
+    let without = text(&Memory::of(&host));
+    assert!(without.contains("32 MiB") && without.contains("no memory controller"), "{without}");
+    if let Some(own) = &mut host.cgroups.v2 {
+        own.memory = true;
+    }
+    assert!(text(&Memory::of(&host)).contains("memory.high"));
+}

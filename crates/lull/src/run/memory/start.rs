@@ -1,0 +1,200 @@
+//! Beginning with the job's memory once it can matter.
+//!
+//! Problem: the page observer costs some tens of milliseconds of a CPU to load, just when a job that writes wants to begin, and most
+//! jobs have so little in memory that nobody would miss it.
+//!
+//! Approach: a job that was left to the defaults is looked at now and then. What it has in memory, page cache included, is
+//! told by its memory group in one small file; without such a group it is taken to be what its processes have and what they read and
+//! wrote on disks.
+//!
+//! ```text
+//!             1 s             32 MiB in memory
+//!   begun ──────────▶ small ──────────────────▶ managed: observer, room, launderer
+//!                       │                          │ the job ends
+//!                       ▼ the job ends             ▼
+//!       page cache stays, up to --cache-keep    all of the job's page cache goes
+//! ```
+//! What a job brings in before the observer stands has no names. But it is charged to the job's memory group, so the group is made to
+//! give it back: once when the observer stands, and when it is removed ([`shed`](super::shed)).
+//!
+//! Units: bytes. Edge cases: a page that another program brought in before is charged to that one, so reading it makes nobody large. Without
+//! a memory group the unnamed pages stay. Whoever names memory, or one of its options, has all of it from the job's beginning.
+//!
+//! Source: `Documentation/admin-guide/cgroup-v1/memory.rst`, `cgroup-v2.rst`; `/proc/PID/io` in proc_pid_io(5).
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+
+use lull_bpf::SensorError;
+use lull_core::{Nanos, RoomSetting};
+use lull_linux::cgroup::memory::MemoryGroup;
+use lull_linux::gate::thresholds::Thresholds;
+use lull_linux::gate::thresholds::processes::ProcessMemory;
+use lull_linux::root::Root;
+use lull_linux::sense::fallback::JobIo;
+
+use super::link::Link;
+use super::room::{RoomLine, RoomOrder};
+use super::{Memory, MemoryAim, MemorySummary, NO_GROUP};
+use crate::run::family::Family;
+use crate::run::supervisor::Nudge;
+
+/// A job that ends sooner does not pay for the observer, whose loading takes a good part of such a job's time.
+pub(super) const SHORT_JOB: Nanos = Nanos::from_secs(1);
+/// A job with less than this in memory is left to the kernel.
+pub(crate) const LARGE_BYTES: u64 = 32 << 20;
+/// How often to look whether it has more.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// … where each of its processes has to be asked.
+const LOOK_AT_EACH_EVERY: Duration = Duration::from_secs(1);
+
+/// When the job's memory begins to be managed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Begins {
+    /// Once the job is large: nothing was said about it.
+    #[default]
+    WhenLarge,
+    /// With the job, and a person is told if it cannot be had: it was named.
+    AtOnce,
+}
+
+/// How much the job has in memory.
+enum Footprint {
+    Group(MemoryGroup),
+    Processes(Family),
+}
+
+impl Footprint {
+    fn new(group: Option<MemoryGroup>, family: Family) -> Self {
+        group.map_or(Self::Processes(family), Self::Group)
+    }
+
+    fn look_every(&self) -> Duration {
+        match self {
+            Self::Group(_) => LOOK_EVERY,
+            Self::Processes(_) => LOOK_AT_EACH_EVERY,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            // The group goes with the job.
+            Self::Group(group) => group.usage().unwrap_or(0),
+            Self::Processes(family) => {
+                let pids = family.pids();
+                let io = JobIo::of_processes(&Root::real(), pids.iter().copied());
+                let resident = ProcessMemory::new(Box::new(move || pids.clone())).job();
+                resident.map_or(0, |job| job.resident) + io.read_bytes + io.write_bytes
+            }
+        }
+    }
+
+    /// Sleeps until the job is large.
+    fn wait_until_large(&self) {
+        while self.bytes() < LARGE_BYTES {
+            std::thread::sleep(self.look_every());
+        }
+    }
+}
+
+type Started = Result<Memory, &'static str>;
+
+/// From the wish to what manages the job's memory.
+pub(crate) struct MemoryStart {
+    begins: Begins,
+    /// To the thread that keeps room; without it that ends.
+    to_room: Arc<RoomLine>,
+    pending: Option<Receiver<Started>>,
+    memory: Option<Memory>,
+}
+
+impl MemoryStart {
+    /// Begins as the aim says; the nudge is given when something was started, too.
+    ///
+    /// # Errors
+    /// Why the job's pages cannot be known.
+    pub(crate) fn begin(
+        aim: MemoryAim,
+        family: &Family,
+        group: Option<MemoryGroup>,
+        nudge: &Arc<Nudge>,
+    ) -> Result<Self, &'static str> {
+        family.group_id().ok_or(NO_GROUP)?;
+        let (to_room, orders) = RoomLine::new().map_err(|_| "no event counter for the job's memory")?;
+        let to_room = Arc::new(to_room);
+        let start = {
+            let (family, group) = (family.clone(), group.clone());
+            let (nudge, to_room) = (Arc::clone(nudge), Arc::clone(&to_room));
+            move || Memory::start(aim, family, group, nudge, (to_room, orders))
+        };
+        let (mut memory, mut pending) = (None, None);
+        match aim.begins {
+            Begins::AtOnce => memory = Some(start()?),
+            Begins::WhenLarge => {
+                let (sender, receiver) = sync_channel(1);
+                let (footprint, nudge) = (Footprint::new(group, family.clone()), Arc::clone(nudge));
+                std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_nanos(SHORT_JOB.0));
+                    footprint.wait_until_large();
+                    // Nobody waits for it any more: the job has ended.
+                    let _ = sender.send(start());
+                    nudge.give();
+                });
+                pending = Some(receiver);
+            }
+        }
+        Ok(Self { begins: aim.begins, to_room, pending, memory })
+    }
+
+    /// What the job was found to be large enough for; once.
+    pub(crate) fn finish(&mut self) -> Option<Result<(), &'static str>> {
+        let started = self.pending.as_ref()?.try_recv().ok()?;
+        self.pending = None;
+        Some(started.map(|memory| self.memory = Some(memory)))
+    }
+
+    /// Where pieces wait for their turn, once something is managed.
+    pub(crate) fn link(&self) -> Option<Arc<Link>> {
+        self.memory.as_ref().map(|memory| Arc::clone(&memory.link))
+    }
+
+    /// Sets other thresholds, as long as this lives; before anything is managed, for then.
+    pub(crate) fn room_setter(&self) -> Box<dyn Fn(RoomSetting) + Send> {
+        let to_room = Arc::downgrade(&self.to_room);
+        Box::new(move |setting| {
+            if let Some(to_room) = to_room.upgrade() {
+                // The thread lives as long as the sender.
+                let _ = to_room.send(RoomOrder::Set(setting));
+            }
+        })
+    }
+
+    /// Why there is no observer, once.
+    pub(crate) fn failure(&self) -> Option<SensorError> {
+        self.memory.as_ref().and_then(Memory::failure)
+    }
+
+    /// Whether a person is to be told of that in any case.
+    pub(crate) fn was_named(&self) -> bool {
+        self.begins == Begins::AtOnce
+    }
+
+    /// What became of the job's pages so far; `None` while the job is small.
+    pub(crate) fn summary(&self) -> Option<MemorySummary> {
+        self.memory.as_ref().map(Memory::summary)
+    }
+
+    /// The job is over: see [`Memory::settle`].
+    pub(crate) fn settle(&self) {
+        self.memory.iter().for_each(Memory::settle);
+    }
+
+    /// Whether the supervisor may end, for all that concerns memory.
+    pub(crate) fn is_done(&mut self, now: Nanos) -> bool {
+        self.memory.as_mut().is_none_or(|memory| memory.is_done(now))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -190,7 +190,10 @@ impl Resource {
                 Wake { at: self.closed_until(now), foreground_end: true, ..Wake::default() }
             }
             State::Idle | State::Background => Wake {
-                at: self.grants.next_settled(now, self.setting.settle),
+                at: [self.grants.next_settled(now, self.setting.settle), self.opens_at(now)]
+                    .into_iter()
+                    .flatten()
+                    .min(),
                 background_end: true,
                 ..Wake::default()
             },
@@ -218,12 +221,23 @@ impl Resource {
 
     /// The bound in force at `now`: it opens when the foreground has gone.
     pub fn depth(&self, now: Nanos) -> u32 {
-        let foreground = match self.track.foreground_latest() {
+        self.setting.opening.depth(self.setting.depth, self.foreground(now))
+    }
+
+    fn foreground(&self, now: Nanos) -> Foreground {
+        match self.track.foreground_latest() {
             _ if self.track.view().foreground.in_service > 0 => Foreground::Present,
             Some(latest) => Foreground::Away(now.since(latest)),
             None => Foreground::Unseen(self.began.map_or(Nanos::ZERO, |began| now.since(began))),
-        };
-        self.setting.opening.depth(self.setting.depth, foreground)
+        }
+    }
+
+    /// When the bound will have room for one more by time alone; `None` if it never does.
+    fn opens_at(&self, now: Nanos) -> Option<Nanos> {
+        let foreground = self.foreground(now);
+        let (Foreground::Away(passed) | Foreground::Unseen(passed)) = foreground else { return None };
+        let span = self.setting.opening.exceeds_after(self.in_service(now), foreground)?;
+        Some(now.plus(span.since(passed)))
     }
 
     /// When the closing part of the gap ends in which the foreground now is; `None` outside of one.

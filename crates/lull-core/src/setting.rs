@@ -87,14 +87,34 @@ impl Opening {
             Foreground::Away(span) if span < self.after => depth,
             Foreground::Unseen(span) if span >= self.unseen => u32::MAX,
             Foreground::Away(span) | Foreground::Unseen(span) => {
-                match self.drain_share.of(span).0 / self.service.0.max(1_000) {
-                    opened if opened > 1_000 => u32::MAX,
+                match self.drain_share.of(span).0 / self.service.0.max(LEAST_SERVICE.0) {
+                    opened if opened > u64::from(UNBOUNDED) => u32::MAX,
                     opened => depth.max(u32::try_from(opened).unwrap_or(u32::MAX)),
                 }
             }
         }
     }
+
+    /// The span that `foreground` has to last for the bound to exceed `taken`, which is no less than the bound now.
+    /// `None`: time alone does not open it that far.
+    pub fn exceeds_after(&self, taken: u32, foreground: Foreground) -> Option<Nanos> {
+        let service = self.service.max(LEAST_SERVICE);
+        let drained =
+            |requests: u32| self.drain_share.spans(service.times(u64::from(requests.min(UNBOUNDED)) + 1));
+        match foreground {
+            _ if self.drain_share == Share::ZERO || taken == u32::MAX => None,
+            Foreground::Present => None,
+            Foreground::Away(_) => drained(taken).map(|span| span.max(self.after)),
+            Foreground::Unseen(_) => Some(drained(taken).map_or(self.unseen, |span| span.min(self.unseen))),
+        }
+    }
 }
+
+/// Requests are taken to last at least this long: a bound of millions of them would be none.
+const LEAST_SERVICE: Nanos = Nanos::from_micros(1);
+
+/// A bound that has opened beyond this is none any more.
+const UNBOUNDED: u32 = 1_000;
 
 /// A part of each foreground gap in which no background starts, because the foreground is about to return.
 ///

@@ -59,6 +59,12 @@ impl Share {
         let rest = span.0 % WHOLE as u64;
         Nanos(whole * self.0 as u64 + rest * self.0 as u64 / WHOLE as u64)
     }
+
+    /// The shortest span of which this share is at least `part`; none is long enough for a share of nothing.
+    pub fn spans(self, part: Nanos) -> Option<Nanos> {
+        let span = (u128::from(part.0) * u128::from(WHOLE)).div_ceil(u128::from(self.0).max(1));
+        if self == Self::ZERO { None } else { u64::try_from(span).ok().map(Nanos) }
+    }
 }
 
 impl FromStr for Share {

@@ -34,6 +34,20 @@ fn a_fixed_bound_never_opens_and_is_at_least_one() {
 }
 
 #[test]
+fn the_span_after_which_the_bound_exceeds_what_is_taken_is_the_first_one_that_does() {
+    for taken in [3, 4, 5, 77, 1_000, 40_000] {
+        for foreground in [Foreground::Away, Foreground::Unseen] {
+            let span = OPENING.exceeds_after(taken, foreground(Nanos::ZERO)).unwrap();
+            assert!(OPENING.depth(3, foreground(span)) > taken);
+            assert!(OPENING.depth(3, foreground(Nanos(span.0 - 1))) <= taken);
+        }
+    }
+    assert_eq!(OPENING.exceeds_after(u32::MAX, Foreground::Away(Nanos::ZERO)), None);
+    assert_eq!(OPENING.exceeds_after(3, Foreground::Present), None, "not by time alone");
+    assert_eq!(Opening::NEVER.exceeds_after(3, Foreground::Away(Nanos::ZERO)), None);
+}
+
+#[test]
 fn a_gap_is_closed_from_one_age_until_the_other() {
     let closing = Closing { from: Nanos(10), until: Nanos(20) };
     let closed: Vec<u64> = (0..30).filter(|age| closing.holds(Nanos(*age))).collect();

@@ -136,11 +136,11 @@ impl Replay {
         }
     }
 
-    fn bound(&self) -> u32 {
+    fn bound(&self, now: Nanos) -> u32 {
         let foreground = match self.foreground_start.max(self.foreground_end) {
             _ if self.foreground > 0 => Foreground::Present,
-            Some(latest) => Foreground::Away(self.now.since(latest)),
-            None => Foreground::Unseen(self.now.since(self.began.unwrap_or(self.now))),
+            Some(latest) => Foreground::Away(now.since(latest)),
+            None => Foreground::Unseen(now.since(self.began.unwrap_or(now))),
         };
         self.setting.opening.depth(self.setting.depth, foreground)
     }
@@ -154,10 +154,26 @@ impl Replay {
         (end.plus(closing.from)..end.plus(closing.until)).contains(&self.now).then(|| end.plus(closing.until))
     }
 
+    fn in_service(&self) -> usize {
+        self.background as usize + self.granted.len()
+    }
+
+    /// When the bound opens for one more, as far as it does within the time that these tests cover.
+    fn opens_at(&self) -> Option<Nanos> {
+        let (mut closed, mut open) = (self.now.0, self.now.0 + (1 << 24));
+        if self.bound(Nanos(open)) as usize <= self.in_service() {
+            return None;
+        }
+        while open - closed > 1 {
+            let middle = closed.midpoint(open);
+            if self.bound(Nanos(middle)) as usize > self.in_service() { open = middle } else { closed = middle }
+        }
+        Some(Nanos(open))
+    }
+
     fn may_start(&self) -> bool {
-        let in_service = self.background as usize + self.granted.len();
         matches!(self.state(), State::Idle | State::Background)
-            && in_service < self.bound() as usize
+            && self.in_service() < self.bound(self.now) as usize
             && self.closed_until().is_none()
     }
 
@@ -190,7 +206,13 @@ impl Replay {
                 Wake { at: self.closed_until(), foreground_end: true, ..Wake::default() }
             }
             _ => Wake {
-                at: self.granted.first().map(|(at, _)| at.plus(self.setting.settle.max(Nanos(1)))),
+                at: self
+                    .granted
+                    .first()
+                    .map(|(at, _)| at.plus(self.setting.settle.max(Nanos(1))))
+                    .into_iter()
+                    .chain(self.opens_at())
+                    .min(),
                 background_end: true,
                 ..Wake::default()
             },

@@ -37,7 +37,9 @@
 //!    most, since it queues, and shows it last: there the base falls to a shelter, too, if great harm is not excluded after a
 //!    while. With shelters a suspicion only makes tests dense, and lack of credits makes the base fall only if it is certain
 //!    to harm at all: with noisy requests both come by chance.
-//! 8. *Open* to the top when the foreground has gone; the base is back with its first request.
+//! 8. *Saturation*: a foreground that is overrun ends no bursts and shows no harm; it is known by never falling idle any
+//!    more (`saturation.rs`), and the base falls to a shelter.
+//! 9. *Open* to the top when the foreground has gone; the base is back with its first request.
 //!
 //! The job gets its least share of time (`floor.rs`) whatever else is said.
 //!
@@ -53,6 +55,7 @@ mod book;
 mod floor;
 mod ladder;
 mod presence;
+mod saturation;
 mod setting;
 
 pub use ladder::{Choices, CpuChoices, DiskChoices, HoldRule, Ladder, Rung};
@@ -68,6 +71,7 @@ use crate::trial::{TrialSetting, share_at};
 use book::{Book, FEW};
 use floor::Floor;
 use presence::Presence;
+use saturation::{Look, Saturation, Sign};
 
 /// A probe that is neither climbed to nor failed after this many pairs has failed.
 const GIVE_UP: u32 = 400;
@@ -102,6 +106,7 @@ pub struct Lender {
     schedule: Schedule,
     watch: Watch,
     presence: Presence,
+    saturation: Saturation,
     floor: Floor,
     base: Rung,
     shelters: Vec<Rung>,
@@ -142,6 +147,7 @@ impl Lender {
             schedule: Schedule::new(trial, seed),
             watch: Watch::new(trial.measure, trial.requests, trial.shortest),
             presence: Presence::new(setting.away),
+            saturation: Saturation::new(),
             floor: Floor::new(setting.floor, Nanos(setting.longest.0 / 3)),
             base,
             shelters: Vec::new(),
@@ -188,10 +194,12 @@ impl Lender {
         let owed = self.floor.step(now, reading.ran, reading.wants);
         self.at_work = self.presence.look(now, reading.counts.count, reading.busy);
         if self.at_work {
+            self.heed_saturation(now, reading, budget);
             self.test(now, reading, budget);
         } else {
             self.schedule.abandon();
             self.watch.interrupt();
+            self.saturation.interrupt(now);
         }
         let room = if self.is_sheltered() { 1.0 } else { budget.room(self.account).fraction() };
         self.book.of_mut(self.base).book_base(room, self.account, budget);
@@ -338,6 +346,28 @@ impl Lender {
         }
     }
 
+    /// Goes to a shelter while it is found out whether background has overrun the foreground, and back if it has not.
+    fn heed_saturation(&mut self, now: Nanos, reading: &LendReading, budget: &mut Budget) {
+        let lent = self.lending == Lending::Rung(self.base) && !self.is_sheltered();
+        let load = self.presence.occupied_beside(self.saturation.streak());
+        match self.saturation.look(now, Look { busy: reading.busy, lent: lent && reading.wants, load }) {
+            Some(Sign::Suspect) => {
+                if let Some(shelter) = self.open_shelter(now) {
+                    self.saturation.judge(now, self.base);
+                    self.fail(now, self.base, false);
+                    self.leave_for(shelter, budget);
+                }
+            }
+            Some(Sign::Acquitted(rung)) => {
+                self.book.forgive(rung);
+                if self.is_sheltered() {
+                    self.leave_for(rung, budget);
+                }
+            }
+            None => {}
+        }
+    }
+
     /// Falls if the base harms too much.
     fn judge_base(&mut self, now: Nanos, budget: &mut Budget) {
         let Some(slowdown) = self.book.of(self.base).known() else { return };
@@ -455,11 +485,16 @@ impl Lender {
         let known = self.book.refuge(now, self.base, budget.room(self.account));
         let shelter = self.open_shelter(now).unwrap_or(Rung::BOTTOM);
         let refuge = if known == Rung::BOTTOM { shelter } else { known };
+        self.leave_for(refuge, budget);
+    }
+
+    /// Moves, and books what base and probe have cost.
+    fn leave_for(&mut self, rung: Rung, budget: &mut Budget) {
         if let Some(probe) = self.probe.take() {
             self.book.of_mut(probe.rung).book(self.account, budget);
         }
         self.book.of_mut(self.base).book(self.account, budget);
-        self.move_to(refuge);
+        self.move_to(rung);
     }
 
     fn move_to(&mut self, rung: Rung) {

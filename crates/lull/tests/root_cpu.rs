@@ -9,6 +9,8 @@ mod common;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use common::{
     READ_ONLY_GROUPS, assert_nothing_left, clean_text, finish, helper, in_own_mounts, job_of, lull_run,
@@ -59,6 +61,12 @@ fn summary_of(options: &[&str], script: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
+fn is_frozen(front: u32) -> bool {
+    common::freeze_file(front).is_some_and(|(file, word)| {
+        std::fs::read_to_string(file).is_ok_and(|text| text.trim() == word || text.trim() == "FREEZING")
+    })
+}
+
 /// The summary of a job that computes until it was held once, for the CPUs' sake: nothing else is watched.
 fn summary_after_a_hold() -> Value {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -69,12 +77,7 @@ fn summary_after_a_hold() -> Value {
     let marker = new_marker();
     let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &job_until(&go)]), &marker);
     let front = child.id();
-    let is_frozen = || {
-        common::freeze_file(front).is_some_and(|(file, word)| {
-            std::fs::read_to_string(file).is_ok_and(|text| text.trim() == word || text.trim() == "FREEZING")
-        })
-    };
-    wait_until("a hold", is_frozen);
+    wait_until("a hold", || is_frozen(front));
     std::fs::write(&go, "").unwrap();
     assert_eq!(clean_text(&finish(child)), "done\n");
     assert_nothing_left(front, &marker);
@@ -196,6 +199,58 @@ fn root_beside_a_foreground_that_never_sleeps_a_job_ends() {
     let _spinners: Vec<Computing> = (1..cpus.max(2)).map(|_| spin()).collect();
     let summary = summary_after_a_hold();
     assert!(summary["cpu"]["foreground_busy_ns"].as_u64().unwrap() > 0, "{summary}");
+}
+
+/// A server of half a CPU that has no time to sleep while `beats` grows, nor for half a second after.
+fn serve_beside(beats: &Path, end: &AtomicBool) {
+    let compute_for = |span: Duration| {
+        let from = Instant::now();
+        while from.elapsed() < span {
+            std::hint::spin_loop();
+        }
+    };
+    let (mut length, mut disturbed) = (0, None);
+    while !end.load(Ordering::Relaxed) {
+        compute_for(Duration::from_millis(3));
+        let now = std::fs::metadata(beats).map_or(0, |file| file.len());
+        if std::mem::replace(&mut length, now) != now {
+            disturbed = Some(Instant::now());
+        }
+        if disturbed.is_none_or(|at| at.elapsed() > Duration::from_millis(500)) {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+}
+
+#[test]
+fn root_a_job_that_overruns_a_server_is_held_although_no_burst_of_it_ends() {
+    if !needs_root() {
+        return;
+    }
+    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+    let (beats, go) = (dir.path().join("beats"), dir.path().join("go"));
+    let job = format!(
+        "sleep 3; until [ -e {} ]; do echo >> {}; j=0; while [ $j -lt 500 ]; do j=$((j+1)); done; done; echo done",
+        go.display(),
+        beats.display()
+    );
+    let end = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve_beside(&beats, &end));
+        let marker = new_marker();
+        let child = spawn_marked(&mut lull_run(&["--resources", "cpu"], &["sh", "-c", &job]), &marker);
+        let front = child.id();
+        // Moments withheld for a test are shorter.
+        let mut since = None;
+        wait_until("a hold that lasts", || {
+            since = if is_frozen(front) { since.or_else(|| Some(Instant::now())) } else { None };
+            since.is_some_and(|since| since.elapsed() > Duration::from_millis(300))
+        });
+        std::fs::write(&go, "").unwrap();
+        end.store(true, Ordering::Relaxed);
+        assert_eq!(clean_text(&finish(child)), "done\n");
+        assert_nothing_left(front, &marker);
+    });
 }
 
 #[test]

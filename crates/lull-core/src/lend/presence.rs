@@ -47,6 +47,12 @@ impl Presence {
     pub(super) fn occupied(&self) -> f64 {
         self.busy_ns / self.at_work_ns.max(1.0)
     }
+
+    /// The same without a span in which one always was.
+    pub(super) fn occupied_beside(&self, busy: Nanos) -> f64 {
+        let busy_ns = busy.0 as f64;
+        (self.busy_ns - busy_ns).max(0.0) / (self.at_work_ns - busy_ns).max(1.0)
+    }
 }
 
 #[cfg(test)]

@@ -134,6 +134,18 @@ fn beside_a_queue_near_its_limit_the_top_is_left() {
 }
 
 #[test]
+fn background_that_overruns_a_queue_is_sheltered() {
+    let left = RUNS - on_top(&[0.8], 0.5, 30);
+    assert!(left >= RUNS * 9 / 10, "in {left} of {RUNS} runs");
+}
+
+#[test]
+fn a_queue_that_is_overrun_by_its_own_callers_keeps_the_top() {
+    let kept = on_top(&[1.2], 0.0, 40);
+    assert!(kept >= RUNS * 9 / 10, "in {kept} of {RUNS} runs");
+}
+
+#[test]
 fn what_does_no_harm_to_a_queue_keeps_the_top() {
     let kept = on_top(&[0.5], 0.0, 40);
     assert!(kept >= RUNS * 8 / 10, "in {kept} of {RUNS} runs");

@@ -166,7 +166,11 @@ impl Replay {
         }
         while open - closed > 1 {
             let middle = closed.midpoint(open);
-            if self.bound(Nanos(middle)) as usize > self.in_service() { open = middle } else { closed = middle }
+            if self.bound(Nanos(middle)) as usize > self.in_service() {
+                open = middle
+            } else {
+                closed = middle
+            }
         }
         Some(Nanos(open))
     }

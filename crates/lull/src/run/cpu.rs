@@ -15,7 +15,7 @@
 //!
 //! A job begins with everything, protected by its marks alone, until that is seen to harm; then it is held while the foreground
 //! runs, and what else may be lent is found by trying. A foreground that gives nothing to compare, because it never sleeps,
-//! keeps what the kernel's priorities give it.
+//! keeps what the kernel's priorities give it, unless it is found that the job has driven it there.
 //!
 //! What the foreground loses is taken from its bursts, or from the user's own measure (`--slo`), which then decides alone.
 

@@ -30,3 +30,16 @@ fn a_sensor_that_restarts_is_no_absence() {
     presence.look(secs(0), 1000, false);
     assert!(presence.look(secs(10), 3, false));
 }
+
+#[test]
+fn the_share_of_busy_time_is_known_with_and_without_the_latest() {
+    let mut presence = Presence::new(secs(2));
+    for at in 0..8 {
+        presence.look(secs(at), 5 + at, at % 2 == 1);
+    }
+    presence.look(secs(8), 12, true);
+    presence.look(secs(9), 12, true);
+    assert!((presence.occupied() - 6.0 / 9.0).abs() < 1e-9);
+    assert!((presence.occupied_beside(secs(3)) - 0.5).abs() < 1e-9);
+    assert!(presence.occupied_beside(secs(100)).abs() < 1e-9, "never below nothing");
+}

@@ -229,6 +229,9 @@ pub struct LoadReport {
     /// The sum of their lengths, each from the arrival of the first request to the end of the last.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub burst_ns: u64,
+    /// The same by pair of [beats](crate::beats); empty without beats.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beats: Vec<BeatBursts>,
     /// Latencies: of a read, from just before the system call to just after it; of an open loop, from the scheduled
     /// arrival; of a wake-up, from the time it was due. None for loads that do not measure them.
     pub latency: Option<Latency>,
@@ -247,6 +250,17 @@ pub struct LoadReport {
     /// What it did in the [quiet beats](crate::beats) of the run; the rest of the report is that of loaded beats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet: Option<Box<Self>>,
+}
+
+/// Bursts that began in the beat of one kind in a pair of beats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeatBursts {
+    /// The pair's number, by which a loaded beat finds its quiet one.
+    pub pair: u64,
+    /// How many.
+    pub bursts: u64,
+    /// The sum of their lengths.
+    pub burst_ns: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]

@@ -27,6 +27,7 @@
 //! | own CPU | processor time of the control itself, in percent of one CPU, for contenders whose processes the harness can tell from the job's |
 //! | others | what neither side had, in percent of one CPU: other processes, the harness, the hypervisor |
 //! | told | the slowdown of bursts that the contender itself reported, and in how many rounds the measured one was inside its 95% interval |
+//! | overlap | in how many rounds that interval and the 95% interval of the measured one have a value in common |
 //!
 //! Cases without a foreground: *speed* is the wall-clock time of `none` over that of the contender in the same round
 //! (0.95: 5% slower), *wall* the time itself.
@@ -36,6 +37,7 @@ use lull_core::Nanos;
 
 use crate::record::Host;
 use crate::stats::Summary;
+use crate::study::cpu::Coverage;
 use crate::study::targets::Target;
 use crate::study::{CaseStudy, Row, Study};
 use crate::units::{Bytes, mb_per_s, whole};
@@ -119,7 +121,7 @@ pub(super) fn target_line(target: &Target) -> String {
 /// A column: its heading and what stands in a row.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 25] = [
+const COLUMNS: [Column; 26] = [
     ("contender", |row| Some(row.contender.clone())),
     ("runs", |row| Some(runs(row))),
     ("foreground", |row| ranged(row.foreground.filter(|_| row.cpu.is_none()))),
@@ -145,6 +147,7 @@ const COLUMNS: [Column; 25] = [
     ("own CPU", |row| cpus(row.cpu.as_ref()?.control_cpus)),
     ("others", |row| cpus(row.cpu.as_ref()?.disturbed_cpus)),
     ("told", told),
+    ("overlap", |row| Some(rounds(row.cpu.as_ref()?.overlap?))),
 ];
 
 fn runs(row: &Row) -> String {
@@ -176,7 +179,11 @@ fn added(ns: Option<Summary>) -> Option<String> {
 fn told(row: &Row) -> Option<String> {
     let cpu = row.cpu.as_ref()?;
     let (reported, coverage) = (cpu.reported?, cpu.coverage?);
-    Some(format!("{:.3}, {}/{}", reported.median, coverage.inside, coverage.rounds))
+    Some(format!("{:.3}, {}", reported.median, rounds(coverage)))
+}
+
+fn rounds(coverage: Coverage) -> String {
+    format!("{}/{}", coverage.inside, coverage.rounds)
 }
 
 fn ranged(summary: Option<Summary>) -> Option<String> {

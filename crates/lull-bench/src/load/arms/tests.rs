@@ -18,7 +18,7 @@ fn without_beats_all_is_loaded() {
     assert_eq!((report.requests, report.quiet), (3, None));
     assert_eq!(report.busy_ns, ms(5).0);
     // The second came before the first had ended, the third did not.
-    assert_eq!((report.bursts, report.burst_ns), (2, ms(6).0));
+    assert_eq!((report.bursts, report.burst_ns, report.beats), (2, ms(6).0, Vec::new()));
 }
 
 #[test]
@@ -42,6 +42,12 @@ fn requests_count_in_the_beat_of_their_arrival() {
     assert_eq!(quiet.latency.unwrap().mean_ns, ms(2).0);
     assert_eq!([report.seconds, quiet.seconds], [10.0, 10.0]);
     assert_eq!(quiet.burst_ns, quiet.bursts * ms(2).0);
+    for (report, took) in [(report.beats, ms(4)), (quiet.beats, ms(2))] {
+        assert_eq!(report.iter().map(|beat| beat.pair).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+        // 50 ms apart in a second, or in what the washout leaves of it.
+        assert!(report.iter().all(|beat| beat.burst_ns == beat.bursts * took.0), "{report:?}");
+        assert!(report.iter().all(|beat| [16, 20].contains(&beat.bursts)), "{report:?}");
+    }
 }
 
 #[test]

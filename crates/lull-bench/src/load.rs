@@ -213,6 +213,9 @@ pub struct LoadReport {
     /// Requests among them that were given up; their latency is only known to be longer than was counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: u64,
+    /// Requests among those of quiet [beats](crate::beats) that waited in a queue that had not been empty since a loaded beat.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub carried: u64,
     /// Bytes moved; of integer work, iterations.
     pub bytes: u64,
     /// When counting began, CLOCK_MONOTONIC.
@@ -269,6 +272,14 @@ const fn is_zero(value: &u64) -> bool {
 }
 
 impl LoadReport {
+    /// Whether more came than the load could serve, so that quiet [beats](crate::beats) tell nothing: most of their requests
+    /// waited for what had piled up in loaded ones, or some requests of the run were given up.
+    pub fn is_overrun(&self) -> bool {
+        let quiet = self.quiet.as_deref();
+        let is_carried = quiet.is_some_and(|quiet| 2 * quiet.carried > quiet.requests);
+        is_carried || self.unfinished > 0 || quiet.is_some_and(|quiet| quiet.unfinished > 0)
+    }
+
     /// What a background load did between two instants: blocks of one size, no latencies.
     fn background(load: &str, requests: u64, block_bytes: u64, [begun, ended]: [Nanos; 2]) -> Self {
         Self { requests, bytes: requests * block_bytes, ..Self::between(load, [begun, ended]) }

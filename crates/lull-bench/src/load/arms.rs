@@ -23,6 +23,7 @@ struct Arm {
     latencies: Recorder,
     busy: Nanos,
     unfinished: u64,
+    carried: u64,
     /// Number and time of bursts by pair of beats; all in one without beats.
     bursts: BTreeMap<u64, (u64, Nanos)>,
 }
@@ -34,6 +35,8 @@ struct Burst {
     from: Nanos,
     /// End of the latest.
     to: Nanos,
+    /// Whether one of them arrived in a loaded beat.
+    is_loaded: bool,
 }
 
 /// One request.
@@ -64,14 +67,22 @@ impl Arms {
 
     /// Counts one request, in the order in which they end.
     pub fn record(&mut self, served: &Served) {
+        let is_loaded = self.beats.is_some_and(|beats| beats.at(served.arrival) == Beat::Loaded);
+        let mut is_carried = false;
         match &mut self.burst {
-            Some(burst) if served.arrival <= burst.to => burst.to = served.to,
+            Some(burst) if served.arrival <= burst.to => {
+                // Work that merely follows, as that of a closed loop does, did not wait.
+                is_carried = !is_loaded && burst.is_loaded && served.arrival < burst.to;
+                burst.to = served.to;
+                burst.is_loaded |= is_loaded;
+            }
             _ => {
                 self.end_burst();
-                self.burst = Some(Burst { from: served.arrival, to: served.to });
+                self.burst = Some(Burst { from: served.arrival, to: served.to, is_loaded });
             }
         }
         let Some(arm) = self.at(served.arrival) else { return };
+        arm.carried += u64::from(is_carried);
         arm.latencies.record(served.to.since(served.arrival));
         arm.busy = arm.busy.plus(served.to.since(served.from));
         arm.unfinished += u64::from(served.given_up);
@@ -118,6 +129,7 @@ impl Arm {
         self.latencies.merge(&other.latencies);
         self.busy = self.busy.plus(other.busy);
         self.unfinished += other.unfinished;
+        self.carried += other.carried;
         other.bursts.iter().for_each(|(pair, (bursts, time))| self.add_bursts(*pair, *bursts, *time));
     }
 
@@ -132,6 +144,7 @@ impl Arm {
             .collect();
         LoadReport {
             unfinished: self.unfinished,
+            carried: self.carried,
             seconds: counted.as_secs_f64(),
             busy_ns: self.busy.as_nanos(),
             bursts: beats.iter().map(|beat| beat.bursts).sum(),

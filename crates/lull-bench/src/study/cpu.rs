@@ -49,6 +49,9 @@ pub struct CpuFigures {
     pub disturbed_cpus: Option<Summary>,
     /// The mean slowdown that the contender reported, as a ratio to the foreground alone.
     pub reported: Option<Summary>,
+    /// The rounds in which the foreground was driven beyond its limit; ratios of such a round are near 1 and show nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrun: Vec<u32>,
     /// How often the measured one lay inside the reported interval.
     pub coverage: Option<Coverage>,
     /// How often the reported interval and that of the measured one overlapped.
@@ -102,6 +105,12 @@ pub(super) fn figures(name: &str, rounds: &[Round<'_>]) -> CpuFigures {
         control_cpus: plain(&control_cpus),
         disturbed_cpus: plain(&disturbed_cpus),
         reported: plain(&|run| Some(run.reported?.estimate)),
+        overrun: rounds
+            .iter()
+            .filter_map(|round| round.get(name))
+            .filter(|run| run.overrun)
+            .map(|run| run.round)
+            .collect(),
         coverage: agreement(
             rounds
                 .iter()

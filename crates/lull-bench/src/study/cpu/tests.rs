@@ -138,10 +138,24 @@ fn a_measured_slowdown_with_an_error_agrees_with_what_it_overlaps() {
 }
 
 #[test]
+fn rounds_that_were_overrun_are_named_per_contender() {
+    let records: Vec<Record> = (1..=3)
+        .flat_map(|round| {
+            let overrun = Run { overrun: round != 2, ..run("serve-80", "lull", round, 1_000, 500) };
+            [overrun, run("serve-80", "nice", round, 1_400, 900)].map(Record::Run)
+        })
+        .collect();
+    let study = Study::of(&records).cases.remove(0);
+    assert_eq!(figures_of(&study, "lull").overrun, [1, 3]);
+    assert_eq!(figures_of(&study, "nice").overrun, Vec::<u32>::new());
+}
+
+#[test]
 fn figures_of_older_versions_are_read() {
     let study = study("serve-50", [1_030; 3]);
     let text = serde_json::to_string(&study).unwrap();
     assert!(text.contains("\"coverage\"") && !text.contains("\"overlap\""), "{text}");
+    assert!(!text.contains("\"overrun\""), "{text}");
     assert_eq!(serde_json::from_str::<CaseStudy>(&text).unwrap(), study);
 }
 

@@ -51,11 +51,16 @@ impl Beats {
     /// The beat that this instant of CLOCK_MONOTONIC is in.
     pub fn at(self, now: Nanos) -> Beat {
         let index = now.0 / self.length.0;
-        let loaded_first = fastrand::Rng::with_seed(index / 2).bool();
+        let loaded_first = fastrand::Rng::with_seed(self.pair(now)).bool();
         if index.is_multiple_of(2) == loaded_first { Beat::Loaded } else { Beat::Quiet }
     }
 
-    /// The same, unless it belongs to the washout between two different beats.
+    /// The number of the pair of beats, one of each kind, that this instant is in.
+    pub fn pair(self, now: Nanos) -> u64 {
+        now.0 / self.length.0 / 2
+    }
+
+    /// The beat, unless the instant belongs to the washout between two different beats.
     pub fn counted(self, now: Nanos) -> Option<Beat> {
         let into = Nanos(now.0 % self.length.0);
         let beat = self.at(now);

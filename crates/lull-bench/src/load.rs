@@ -213,6 +213,9 @@ pub struct LoadReport {
     /// Requests among them that were given up; their latency is only known to be longer than was counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: u64,
+    /// Requests among those of quiet [beats](crate::beats) that waited in a queue that had not been empty since a loaded beat.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub carried: u64,
     /// Bytes moved; of integer work, iterations.
     pub bytes: u64,
     /// When counting began, CLOCK_MONOTONIC.
@@ -229,6 +232,9 @@ pub struct LoadReport {
     /// The sum of their lengths, each from the arrival of the first request to the end of the last.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub burst_ns: u64,
+    /// The same by pair of [beats](crate::beats); empty without beats.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beats: Vec<BeatBursts>,
     /// Latencies: of a read, from just before the system call to just after it; of an open loop, from the scheduled
     /// arrival; of a wake-up, from the time it was due. None for loads that do not measure them.
     pub latency: Option<Latency>,
@@ -249,12 +255,31 @@ pub struct LoadReport {
     pub quiet: Option<Box<Self>>,
 }
 
+/// Bursts that began in the beat of one kind in a pair of beats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeatBursts {
+    /// The pair's number, by which a loaded beat finds its quiet one.
+    pub pair: u64,
+    /// How many.
+    pub bursts: u64,
+    /// The sum of their lengths.
+    pub burst_ns: u64,
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 const fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
 impl LoadReport {
+    /// Whether more came than the load could serve, so that quiet [beats](crate::beats) tell nothing: most of their requests
+    /// waited for what had piled up in loaded ones, or some requests of the run were given up.
+    pub fn is_overrun(&self) -> bool {
+        let quiet = self.quiet.as_deref();
+        let is_carried = quiet.is_some_and(|quiet| 2 * quiet.carried > quiet.requests);
+        is_carried || self.unfinished > 0 || quiet.is_some_and(|quiet| quiet.unfinished > 0)
+    }
+
     /// What a background load did between two instants: blocks of one size, no latencies.
     fn background(load: &str, requests: u64, block_bytes: u64, [begun, ended]: [Nanos; 2]) -> Self {
         Self { requests, bytes: requests * block_bytes, ..Self::between(load, [begun, ended]) }

@@ -120,10 +120,19 @@ pub struct Run {
     /// How long the background was held, as the control says; none if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_s: Option<f64>,
+    /// Whether the foreground was driven beyond its limit, so that its quiet [beats](crate::beats) were as late as the others and
+    /// their ratio shows nothing; only known of the experiments on CPUs.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub overrun: bool,
     /// Whether it may be used; false when the notes say that a condition was not met.
     pub counted: bool,
     /// Anything a reader of the numbers should know.
     pub notes: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// One look at a run in progress.

@@ -67,37 +67,37 @@ const TAIL: f64 = 0.025;
 /// The median with the percentile bootstrap's interval (Efron, 1979). With one value, and nearly so with two, the interval is
 /// only as wide as the values are apart, and says too little.
 pub fn bootstrap(values: &[f64]) -> Option<Interval> {
-    resampled(middle_of(values)?, |random| middle_of(&drawn(values, random)))
+    bootstrap_figure(values.len(), |drawn| {
+        let drawn = drawn.iter().filter_map(|index| values.get(*index).copied());
+        Summary::of(drawn).map(|summary| summary.median)
+    })
+}
+
+/// A figure of `count` things, which are named by their index, with the percentile bootstrap's interval; resamples that have no
+/// such figure are left out.
+pub fn bootstrap_figure(count: usize, mut figure: impl FnMut(&[usize]) -> Option<f64>) -> Option<Interval> {
+    let whole_series: Vec<usize> = (0..count).collect();
+    let value = figure(&whole_series)?;
+    let mut drawn: Vec<f64> = resamples(count).filter_map(|drawn| figure(&drawn)).collect();
+    drawn.sort_by(f64::total_cmp);
+    let last = drawn.len().checked_sub(1)?;
+    let at = |part: f64| drawn.get(Bytes(whole(part * drawn.len() as f64)).as_usize().min(last));
+    Some(Interval { value, low: *at(TAIL)?, high: *at(1.0 - TAIL)? })
 }
 
 /// The share of resamples of `count` things, drawn with replacement and named by their index, in which something holds; none
 /// where it can never be told.
 pub fn bootstrap_chance(count: usize, mut holds: impl FnMut(&[usize]) -> Option<bool>) -> Option<f64> {
-    let mut random = fastrand::Rng::with_seed(1);
-    let mut told: Vec<bool> = Vec::new();
-    for _ in 0..if count == 0 { 0 } else { RESAMPLES } {
-        let drawn: Vec<usize> = (0..count).map(|_| random.usize(0..count)).collect();
-        told.extend(holds(&drawn));
-    }
+    let told: Vec<bool> = resamples(count).filter_map(|drawn| holds(&drawn)).collect();
     ratio(told.iter().filter(|holds| **holds).count() as f64, told.len() as f64)
 }
 
-fn middle_of(values: &[f64]) -> Option<f64> {
-    Summary::of(values.iter().copied()).map(|summary| summary.median)
-}
-
-fn drawn(values: &[f64], random: &mut fastrand::Rng) -> Vec<f64> {
-    (0..values.len()).filter_map(|_| values.get(random.usize(0..values.len())).copied()).collect()
-}
-
-fn resampled(value: f64, mut draw: impl FnMut(&mut fastrand::Rng) -> Option<f64>) -> Option<Interval> {
+/// As many of `count` things, drawn with replacement, over and over; none of nothing.
+fn resamples(count: usize) -> impl Iterator<Item = Vec<usize>> {
     // The same records give the same report.
     let mut random = fastrand::Rng::with_seed(1);
-    let mut drawn: Vec<f64> = (0..RESAMPLES).filter_map(|_| draw(&mut random)).collect();
-    drawn.sort_by(f64::total_cmp);
-    let last = drawn.len().checked_sub(1)?;
-    let at = |part: f64| drawn.get(Bytes(whole(part * drawn.len() as f64)).as_usize().min(last));
-    Some(Interval { value, low: *at(TAIL)?, high: *at(1.0 - TAIL)? })
+    let times = if count == 0 { 0 } else { RESAMPLES };
+    (0..times).map(move |_| (0..count).map(|_| random.usize(0..count)).collect())
 }
 
 /// `part / whole`, none when there is nothing to compare with.

@@ -184,9 +184,9 @@ pub(crate) struct RunArgs {
 
     /// Which calls the request gate holds one by one: large or direct ones, all reads and writes, or none.
     ///
-    /// A gated call costs 4 to 8 us. `large` (default) leaves small buffered calls to the hold gate; `all` is more exact and
-    /// slows down programs that make many small calls; `none` leaves everything to the hold gate. Without disk among the
-    /// resources there is nothing to hold calls for, and none is trapped.
+    /// A gated call costs 15 us on a small virtual machine (docs/results/disk.md). `large` (default) leaves small buffered
+    /// calls to the hold gate; `all` is more exact and slows down programs that make many small calls; `none` leaves
+    /// everything to the hold gate. Without disk among the resources there is nothing to hold calls for, and none is trapped.
     #[arg(long, value_name = "large|all|none")]
     pub(crate) gate: Option<Scope>,
 

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use anyhow::{Context, bail};
 use lull_bench::units::Bytes;
+use lull_core::RoomSetting;
 
 use crate::run::adjust::{Answer, PATIENCE, Request, address, is_trusted, read_line};
 
@@ -22,7 +23,11 @@ pub(crate) struct SetArgs {
     mem_high: Option<Bytes>,
 }
 
-/// Asks the run, and says what is in force.
+fn shown(setting: RoomSetting) -> String {
+    format!("mem-low {}, mem-high {}", Bytes(setting.low_bytes), Bytes(setting.high_bytes))
+}
+
+/// Asks the run, and says what is in force, or will be.
 pub(crate) fn run(args: &SetArgs) -> anyhow::Result<()> {
     let pid = args.pid;
     if args.mem_low.is_none() && args.mem_high.is_none() {
@@ -49,7 +54,11 @@ pub(crate) fn run(args: &SetArgs) -> anyhow::Result<()> {
         .with_context(|| format!("run {pid} gives an answer of another version"))?
     {
         Answer::Done(now) => {
-            println!("mem-low {}, mem-high {}", Bytes(now.low_bytes), Bytes(now.high_bytes));
+            println!("{}", shown(now));
+            Ok(())
+        }
+        Answer::Waits(then, until) => {
+            println!("{}; not in force yet: waiting until {until}", shown(then));
             Ok(())
         }
         Answer::Refused(why) => bail!("run {pid}: {why}"),

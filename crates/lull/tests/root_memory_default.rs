@@ -9,7 +9,7 @@ use std::process::Child;
 
 use common::cache::{MIB, cached, new_file, place};
 use common::{
-    AWAKE, READ_ONLY_GROUPS, assert_nothing_left, clean_text, finish, helper, in_own_mounts, lull_run,
+    AWAKE, READ_ONLY_GROUPS, assert_nothing_left, clean_text, finish, helper, in_own_mounts, lull, lull_run,
     needs_root, new_marker, output, spawn_marked, wait_until,
 };
 use lull_core::pages::Run;
@@ -60,6 +60,11 @@ fn root_a_small_job_loads_nothing() {
     // Far longer than it is left alone for being short.
     std::thread::sleep(std::time::Duration::from_secs(3));
     assert!(!observes_pages(&child));
+    let set = output(lull().args(["set", &front.to_string(), "--mem-low", "1MiB", "--mem-high", "9MiB"]));
+    assert_eq!(
+        String::from_utf8_lossy(&set.stdout).trim(),
+        "mem-low 1MiB, mem-high 9MiB; not in force yet: waiting until the job is 1s old and has 32MiB in memory"
+    );
     give(&go);
     assert_eq!(clean_text(&finish(child)), "");
     assert!(summary_at(&summary)["memory"].is_null());

@@ -24,7 +24,7 @@ use super::trial::{self, Foreground, Job, Meter, Outcome, ProgressFile, Window};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
 use crate::contender::headroom::{Controller, Policy};
-use crate::load::LoadLine;
+use crate::load::{LoadLine, LoadReport};
 use crate::process::{Options, Proc, Program, lines, shown};
 use crate::record::{Disturbance, Run, reported_cpu_slowdown};
 use crate::stats::ratio;
@@ -209,6 +209,10 @@ fn one(
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
         notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
     }
+    let overrun = outcome.foreground.as_ref().is_some_and(LoadReport::is_overrun);
+    if overrun {
+        notes.push("OVERRUN: the foreground's queue did not empty, so its ratios show nothing".to_owned());
+    }
     let summary = if contender.is_run() { told.read(&mut notes) } else { None };
     let reported = summary.as_ref().and_then(reported_cpu_slowdown);
     Ok(Run {
@@ -220,6 +224,7 @@ fn one(
         background: outcome.background,
         reported,
         disturbance,
+        overrun,
         counted: true,
         notes,
         ..Run::default()

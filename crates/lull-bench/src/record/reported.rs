@@ -12,6 +12,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::stats::Interval;
+
 /// A slowdown with its 95% confidence interval, as ratios to the undisturbed foreground: 1.03 is 3% slower.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reported {
@@ -27,6 +29,11 @@ impl Reported {
     /// Whether a measured ratio lies inside the interval.
     pub fn contains(&self, ratio: f64) -> bool {
         (self.low..=self.high).contains(&ratio)
+    }
+
+    /// Whether a measured ratio with an error of its own can be the same as this one.
+    pub fn overlaps(&self, measured: &Interval) -> bool {
+        self.low <= measured.high && measured.low <= self.high
     }
 }
 

@@ -43,3 +43,15 @@ fn rates_are_per_second_of_the_window() {
     assert_eq!(background.rate(), 2_000.0);
     assert_eq!(Background::default().rate(), 0.0);
 }
+
+#[test]
+fn an_overrun_is_written_and_records_of_older_versions_have_none() {
+    let Record::Run(plain) = run(1) else { unreachable!() };
+    let text = serde_json::to_string(&plain).unwrap();
+    assert!(!text.contains("overrun"), "{text}");
+    assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), plain);
+    let overrun = Run { overrun: true, ..plain };
+    let text = serde_json::to_string(&overrun).unwrap();
+    assert!(text.contains("\"overrun\":true"), "{text}");
+    assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), overrun);
+}

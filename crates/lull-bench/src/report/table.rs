@@ -20,6 +20,7 @@
 //!
 //! | column | meaning |
 //! |---|---|
+//! | OVERRUN | rounds in which the foreground was driven beyond its limit, of all: its queue did not empty, so quiet beats were as late as loaded ones, and the ratios of that round show nothing |
 //! | mean, p99, p99.9 | the mean and percentiles of the latency, over those in the quiet beats of the same run (in the row of `alone` no beat has background: its ratios are the machine's noise) |
 //! | service | the same of the time from the start to the end of a request's work: without the wait before it |
 //! | bg/idle | background work over that of `sched-idle` in the same round: what was held back |
@@ -27,15 +28,19 @@
 //! | own CPU | processor time of the control itself, in percent of one CPU, for contenders whose processes the harness can tell from the job's |
 //! | others | what neither side had, in percent of one CPU: other processes, the harness, the hypervisor |
 //! | told | the slowdown of bursts that the contender itself reported, and in how many rounds the measured one was inside its 95% interval |
+//! | overlap | in how many rounds that interval and the 95% interval of the measured one have a value in common |
 //!
 //! Cases without a foreground: *speed* is the wall-clock time of `none` over that of the contender in the same round
 //! (0.95: 5% slower), *wall* the time itself.
+
+use std::fmt;
 
 use comfy_table::{CellAlignment, Table, presets};
 use lull_core::Nanos;
 
 use crate::record::Host;
 use crate::stats::Summary;
+use crate::study::cpu::Coverage;
 use crate::study::targets::Target;
 use crate::study::{CaseStudy, Row, Study};
 use crate::units::{Bytes, mb_per_s, whole};
@@ -80,6 +85,9 @@ pub fn render(study: &Study, form: Form) -> String {
         text.push_str(&format!("\n{heading}{}\n\n", case.case));
         text.push_str(&case_table(case, form));
         text.push('\n');
+        for row in &case.rows {
+            text.extend(overrun(row).map(|overrun| overrun.warning(&row.contender, form)));
+        }
         for target in &case.targets {
             text.push_str(&format!(
                 "{}{}\n",
@@ -119,9 +127,10 @@ pub(super) fn target_line(target: &Target) -> String {
 /// A column: its heading and what stands in a row.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 25] = [
+const COLUMNS: [Column; 27] = [
     ("contender", |row| Some(row.contender.clone())),
     ("runs", |row| Some(runs(row))),
+    ("OVERRUN", |row| Some(overrun(row)?.to_string())),
     ("foreground", |row| ranged(row.foreground.filter(|_| row.cpu.is_none()))),
     ("mean", |row| ranged(row.cpu.as_ref()?.mean)),
     ("p50", |row| ranged(row.p50.filter(|_| row.cpu.is_none()))),
@@ -145,10 +154,42 @@ const COLUMNS: [Column; 25] = [
     ("own CPU", |row| cpus(row.cpu.as_ref()?.control_cpus)),
     ("others", |row| cpus(row.cpu.as_ref()?.disturbed_cpus)),
     ("told", told),
+    ("overlap", |row| Some(rounds(row.cpu.as_ref()?.overlap?))),
 ];
 
 fn runs(row: &Row) -> String {
     if row.left_out == 0 { row.runs.to_string() } else { format!("{} (-{})", row.runs, row.left_out) }
+}
+
+/// Rounds of a row in which the foreground was driven beyond its limit.
+struct Overrun<'a> {
+    rounds: &'a [u32],
+    runs: usize,
+}
+
+/// None if there were none.
+fn overrun(row: &Row) -> Option<Overrun<'_>> {
+    let rounds = &row.cpu.as_ref()?.overrun;
+    (!rounds.is_empty()).then_some(Overrun { rounds, runs: row.runs })
+}
+
+impl fmt::Display for Overrun<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.rounds.len(), self.runs)
+    }
+}
+
+impl Overrun<'_> {
+    /// A line about it, which comes before aims that were judged by such rounds, too.
+    fn warning(&self, contender: &str, form: Form) -> String {
+        let [before, strong] = if form == Form::Markdown { ["- ", "**"] } else { ["  ", ""] };
+        let rounds: Vec<String> = self.rounds.iter().map(u32::to_string).collect();
+        format!(
+            "{before}{strong}OVERRUN: {contender} in {self} rounds ({}){strong}: the foreground's queue did not empty, so quiet beats \
+             were as late as loaded ones; ratios near 1 and aims met in these rounds show nothing\n",
+            rounds.join(", ")
+        )
+    }
 }
 
 /// Three digits where they matter: a slow disk moves fractions of a megabyte.
@@ -176,7 +217,11 @@ fn added(ns: Option<Summary>) -> Option<String> {
 fn told(row: &Row) -> Option<String> {
     let cpu = row.cpu.as_ref()?;
     let (reported, coverage) = (cpu.reported?, cpu.coverage?);
-    Some(format!("{:.3}, {}/{}", reported.median, coverage.inside, coverage.rounds))
+    Some(format!("{:.3}, {}", reported.median, rounds(coverage)))
+}
+
+fn rounds(coverage: Coverage) -> String {
+    format!("{}/{}", coverage.inside, coverage.rounds)
 }
 
 fn ranged(summary: Option<Summary>) -> Option<String> {

@@ -1,6 +1,8 @@
 use super::*;
 use crate::load::net::probe::Probed;
 use crate::record::{FILE_NAME, Record, Writer};
+use crate::study::cpu::{Coverage, CpuFigures};
+use crate::study::{CaseStudy, Row};
 
 /// Two rounds of a fast case, two intensities of the slow disk, a quiet case and something unmet.
 const FIXTURE: &str = include_str!("../../tests/data/raw.jsonl");
@@ -148,4 +150,26 @@ fn a_line_about_a_run_tells_only_what_was_measured() {
     assert!(!one_line(&run).contains("median"), "{}", one_line(&run));
     run.foreground.as_mut().unwrap().probe = Some(Box::new(Probed { latency, sent: 1, lost: 0 }));
     assert!(one_line(&run).contains(", round trip mean ") && one_line(&run).contains(&told));
+}
+
+#[test]
+fn what_agrees_and_what_was_overrun_stands_in_the_table() {
+    let figures = |overrun: &[u32]| CpuFigures {
+        overlap: Some(Coverage { inside: 4, rounds: 5 }),
+        overrun: overrun.to_vec(),
+        ..CpuFigures::default()
+    };
+    let text = |overrun: &[u32]| {
+        let rows =
+            vec![Row { contender: "lull".into(), runs: 5, cpu: Some(figures(overrun)), ..Row::default() }];
+        let case = CaseStudy { case: "serve-80".into(), rows, ..CaseStudy::default() };
+        let study = Study { cases: vec![case], ..Study::default() };
+        [table::Form::Text, table::Form::Markdown].map(|form| table::render(&study, form))
+    };
+    for text in text(&[2, 5]) {
+        assert!(text.contains("OVERRUN |") || text.contains("OVERRUN ┆"), "{text}");
+        assert!(text.contains("overlap") && text.contains("4/5"), "{text}");
+        assert!(text.contains("OVERRUN: lull in 2 of 5 rounds (2, 5)"), "{text}");
+    }
+    assert!(text(&[]).iter().all(|text| !text.contains("OVERRUN")));
 }

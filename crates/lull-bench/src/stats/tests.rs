@@ -66,3 +66,20 @@ fn a_chance_is_the_share_of_resamples() {
     assert_eq!(bootstrap_chance(0, |_| Some(true)), None);
     assert_eq!(bootstrap_chance(3, |_| None), None);
 }
+
+#[test]
+fn a_figure_of_many_things_is_resampled_as_a_whole() {
+    let values = [(10.0, 1.0), (40.0, 4.0), (20.0, 2.0)];
+    let of = |noise: f64| {
+        bootstrap_figure(values.len(), |drawn| {
+            let sum = |of: &dyn Fn(usize) -> f64| drawn.iter().map(|index| of(*index)).sum();
+            ratio(sum(&|index| values[index].0 + noise * index as f64), sum(&|index| values[index].1))
+        })
+        .unwrap()
+    };
+    assert_eq!(of(0.0), Interval { value: 10.0, low: 10.0, high: 10.0 }, "each has the same ratio");
+    let noisy = of(5.0);
+    assert!(noisy.low < noisy.value && noisy.value < noisy.high, "{noisy:?}");
+    assert_eq!(bootstrap_figure(3, |drawn| (drawn == [0, 1, 2]).then_some(1.0)).unwrap().low, 1.0);
+    assert_eq!(bootstrap_figure(0, |_| Some(1.0)), None);
+}

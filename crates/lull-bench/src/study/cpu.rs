@@ -5,18 +5,24 @@
 //!
 //! An open loop serves what arrives, so its throughput says nothing; its mean latency does, and the tail further out.
 //! The reference for background work is `sched-idle`, the best that priorities alone can give: what is lost against it
-//! is what was held back. A contender that reports the slowdown it caused is judged by how often the true ratio of that
-//! round lies inside the interval that it gave.
+//! is what was held back. A contender that reports the slowdown it caused is judged by how often the ratio measured in that
+//! round lies inside the interval that it gave. The measured ratio has an error, too: so it is also counted how often that
+//! interval and one of the measured ratio overlap. The latter is a bootstrap over the run's pairs of beats, whose neighbours the
+//! machine's changes hit alike.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Round, Row, slowdown, slowdown_in};
 use crate::load::LoadReport;
 use crate::record::Run;
-use crate::stats::{Summary, ratio};
+use crate::stats::{Interval, Summary, bootstrap_figure, ratio};
 
 /// The contender that uses priorities alone.
 const PRIORITY: &str = "sched-idle";
+/// Resamples of fewer pairs of beats are too much alike to show an error.
+const FEWEST_PAIRS: usize = 5;
 
 /// One contender's further figures. Ratios have no unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,11 +49,17 @@ pub struct CpuFigures {
     pub disturbed_cpus: Option<Summary>,
     /// The mean slowdown that the contender reported, as a ratio to the foreground alone.
     pub reported: Option<Summary>,
-    /// How often the true one lay inside the reported interval.
+    /// The rounds in which the foreground was driven beyond its limit; ratios of such a round are near 1 and show nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrun: Vec<u32>,
+    /// How often the measured one lay inside the reported interval.
     pub coverage: Option<Coverage>,
+    /// How often the reported interval and that of the measured one overlapped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<Coverage>,
 }
 
-/// Rounds in which the true slowdown lay inside the reported 95% interval.
+/// Rounds in which the measured slowdown, or its 95% interval, agreed with the reported 95% interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     /// Those rounds.
@@ -93,7 +105,21 @@ pub(super) fn figures(name: &str, rounds: &[Round<'_>]) -> CpuFigures {
         control_cpus: plain(&control_cpus),
         disturbed_cpus: plain(&disturbed_cpus),
         reported: plain(&|run| Some(run.reported?.estimate)),
-        coverage: coverage(name, rounds),
+        overrun: rounds
+            .iter()
+            .filter_map(|round| round.get(name))
+            .filter(|run| run.overrun)
+            .map(|run| run.round)
+            .collect(),
+        coverage: agreement(
+            rounds
+                .iter()
+                .map(|round| Some(round.get(name)?.reported?.contains(slowdown_in(name, round, &burst_ns)?))),
+        ),
+        overlap: agreement(rounds.iter().map(|round| {
+            let run = round.get(name)?;
+            Some(run.reported?.overlaps(&measured(run.foreground.as_ref()?)?))
+        })),
     }
 }
 
@@ -131,12 +157,35 @@ fn disturbed_cpus(run: &Run) -> Option<f64> {
     Some(disturbance.others_cpus? + disturbance.stolen_cpus)
 }
 
-fn coverage(name: &str, rounds: &[Round<'_>]) -> Option<Coverage> {
-    let known = rounds.iter().filter_map(|round| {
-        let run = round.get(name)?;
-        Some(run.reported?.contains(slowdown_in(name, round, &burst_ns)?))
-    });
-    let coverage = known.fold(Coverage::default(), |sum, inside| Coverage {
+/// The slowdown of bursts in loaded beats over those in quiet ones, with its 95% interval; none with too few beats.
+fn measured(report: &LoadReport) -> Option<Interval> {
+    // Bursts and their time: of the loaded beat, then of the quiet one.
+    let mut pairs: BTreeMap<u64, [[u64; 2]; 2]> = BTreeMap::new();
+    for beat in &report.beats {
+        pairs.entry(beat.pair).or_default()[0] = [beat.bursts, beat.burst_ns];
+    }
+    for beat in &report.quiet.as_ref()?.beats {
+        pairs.entry(beat.pair).or_default()[1] = [beat.bursts, beat.burst_ns];
+    }
+    let pairs: Vec<[[u64; 2]; 2]> = pairs.into_values().collect();
+    if pairs.len() < FEWEST_PAIRS {
+        return None;
+    }
+    bootstrap_figure(pairs.len(), |drawn| {
+        let drawn: Vec<&[[u64; 2]; 2]> = drawn.iter().filter_map(|index| pairs.get(*index)).collect();
+        let mean_of = |kind: fn(&[[u64; 2]; 2]) -> [u64; 2]| {
+            let (bursts, time) = drawn.iter().fold((0, 0), |sum, pair| {
+                let [bursts, time] = kind(pair);
+                (sum.0 + bursts, sum.1 + time)
+            });
+            ratio(time as f64, bursts as f64)
+        };
+        ratio(mean_of(|[loaded, _]| *loaded)?, mean_of(|[_, quiet]| *quiet)?)
+    })
+}
+
+fn agreement(rounds: impl Iterator<Item = Option<bool>>) -> Option<Coverage> {
+    let coverage = rounds.flatten().fold(Coverage::default(), |sum, inside| Coverage {
         inside: sum.inside + usize::from(inside),
         rounds: sum.rounds + 1,
     });

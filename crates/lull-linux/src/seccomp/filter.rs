@@ -1,8 +1,8 @@
 //! Which calls of the job are trapped.
 //!
-//! Problem: a trapped call costs two context switches (4 to 8 µs), and the filter sees only numbers: the call and its
-//! arguments, not what a descriptor refers to. Trapping every `read` doubles the run time of a `tar` that reads 10 KiB
-//! at a time from the page cache.
+//! Problem: a trapped call costs two context switches (15 µs on a small virtual machine, `docs/results/disk.md`), and the
+//! filter sees only numbers: the call and its arguments, not what a descriptor refers to. Trapping every `read` doubles
+//! the run time of a `tar` that reads 10 KiB at a time from the page cache.
 //!
 //! Approach: [`Scope::Large`] traps a call only when it can put more work into the device than it costs to ask:
 //! `read` and `write` from [`LARGE_BYTES`] on, positioned calls that are large or shaped like direct I/O (address,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   lull set PID --mem-high 200M ──one line──▶ socket "lull-PID" ──▶ thresholds of the room's keeper
-//!                                ◀─one line───  what is in force now, or what is wrong
+//!                                ◀─one line───  what is in force now, or after what it will be, or what is wrong
 //! ```
 //!
 //! The socket has an abstract name (unix(7)): it is no file, so it is gone with its owner, also after kill -9. Such a name
@@ -29,6 +29,9 @@ use super::settings::thresholds;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest line.
 pub(crate) const LINE_BYTES: u64 = 4096;
+/// Why there is nothing to set.
+const NOT_MANAGED: &str =
+    "its memory is not managed: --resources leaves it out, or it cannot be had here (see lull doctor)";
 
 /// What is to be changed; what is left out stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,9 +46,25 @@ pub(crate) struct Request {
 pub(crate) enum Answer {
     /// It is done; this is in force.
     Done(RoomSetting),
+    /// It is kept, and will be in force after something else, which is named for a person.
+    Waits(RoomSetting, String),
     /// It is not; why.
     Refused(String),
 }
+
+/// What became of thresholds that were passed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// They are in force.
+    InForce,
+    /// They will be, when this, for a person, is so.
+    Waits(String),
+    /// Nobody takes them any more.
+    ToNobody,
+}
+
+/// Passes thresholds on to who keeps to them.
+pub(crate) type Setter = Box<dyn Fn(RoomSetting) -> Passed + Send>;
 
 impl Request {
     /// What is in force after it, if that makes sense.
@@ -74,7 +93,7 @@ pub(crate) fn read_line(stream: &UnixStream) -> io::Result<String> {
     Ok(line)
 }
 
-/// Serves a run's socket from a thread of its own, until the process ends. `set` is given what is in force from then on;
+/// Serves a run's socket from a thread of its own, until the process ends. `set` is given what is to be in force from then on;
 /// `None`: there is nothing to set. `is_over` says whether the job has ended.
 ///
 /// # Errors
@@ -82,7 +101,7 @@ pub(crate) fn read_line(stream: &UnixStream) -> io::Result<String> {
 pub(crate) fn serve(
     pid: u32,
     mut now: RoomSetting,
-    set: Option<Box<dyn Fn(RoomSetting) + Send>>,
+    set: Option<Setter>,
     is_over: impl Fn() -> bool + Send + 'static,
 ) -> io::Result<()> {
     let listener = UnixListener::bind_addr(&address(pid)?)?;
@@ -91,9 +110,7 @@ pub(crate) fn serve(
             let answer = match (is_trusted(&stream), &set) {
                 (false, _) => Answer::Refused("it belongs to another user".to_owned()),
                 _ if is_over() => Answer::Refused("its job has ended".to_owned()),
-                (_, None) => Answer::Refused(
-                    "its memory is not managed: --resources leaves it out, or it cannot be had here (see lull doctor)".to_owned(),
-                ),
+                (_, None) => Answer::Refused(NOT_MANAGED.to_owned()),
                 (true, Some(set)) => answer(&stream, &mut now, set),
             };
             // Whoever asked may have gone.
@@ -103,15 +120,19 @@ pub(crate) fn serve(
     Ok(())
 }
 
-fn answer(stream: &UnixStream, now: &mut RoomSetting, set: &dyn Fn(RoomSetting)) -> Answer {
+fn answer(stream: &UnixStream, now: &mut RoomSetting, set: &dyn Fn(RoomSetting) -> Passed) -> Answer {
     let asked = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| read_line(stream));
     let request =
         asked.map_err(anyhow::Error::from).and_then(|line| Ok(serde_json::from_str::<Request>(&line)?));
     match request.and_then(|request| request.over(*now)) {
         Ok(setting) => {
+            let answer = match set(setting) {
+                Passed::InForce => Answer::Done(setting),
+                Passed::Waits(until) => Answer::Waits(setting, until),
+                Passed::ToNobody => return Answer::Refused(NOT_MANAGED.to_owned()),
+            };
             *now = setting;
-            set(setting);
-            Answer::Done(setting)
+            answer
         }
         Err(error) => Answer::Refused(error.to_string()),
     }

@@ -102,6 +102,7 @@ impl FromStr for SloChoice {
 struct Sums {
     count: AtomicU64,
     sum: AtomicU64,
+    /// None has come for too long; written by the watch alone.
     is_silent: AtomicBool,
 }
 
@@ -110,6 +111,14 @@ impl Sums {
     fn add(&self, value: f64) {
         self.sum.fetch_add((value * SCALE) as u64, Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Release);
+    }
+
+    fn is_silent(&self) -> bool {
+        self.is_silent.load(Ordering::Acquire)
+    }
+
+    fn set_silent(&self, is_silent: bool) {
+        self.is_silent.store(is_silent, Ordering::Release);
     }
 }
 
@@ -210,7 +219,7 @@ impl Slo {
 
     /// Whether it gives no values, so that nothing can be said of the foreground.
     pub(crate) fn is_silent(&self) -> bool {
-        self.sums.is_silent.load(Ordering::Acquire)
+        self.sums.is_silent()
     }
 
     /// The values so far, beside the work that the job has done.
@@ -250,23 +259,23 @@ impl Watch {
                 nudge();
             }
         };
-        let (mut latest, mut useless, mut is_silent) = (clock::now(), None, false);
+        let (mut latest, mut useless) = (clock::now(), None);
         // One that is merely slow is not told again and again.
         let mut patience = silence;
         while !self.is_over.load(Ordering::SeqCst) {
             let left = latest.plus(patience).since(clock::now());
             // Once silent, there is nothing more to say until something comes.
-            let left = if is_silent { silence } else { left };
+            let left = if self.sums.is_silent() { silence } else { left };
             match given.recv_timeout(Duration::from_nanos(left.0)) {
                 Ok(Given::Value(value)) => {
                     self.sums.add(value);
-                    (latest, useless, is_silent) = (clock::now(), None, false);
-                    self.sums.is_silent.store(false, Ordering::Release);
+                    self.sums.set_silent(false);
+                    (latest, useless) = (clock::now(), None);
                 }
                 Ok(Given::Useless(what)) => useless = Some(what),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    self.sums.is_silent.store(true, Ordering::Release);
+                    self.sums.set_silent(true);
                     let values = self.sums.count.load(Ordering::Acquire);
                     let how = self.command.map_or_else(|| "has ended".to_owned(), how_it_ended);
                     complain(format!(
@@ -276,9 +285,9 @@ impl Watch {
                     return;
                 }
             }
-            if !is_silent && clock::now().since(latest) >= patience {
-                (is_silent, patience) = (true, patience.times(2));
-                self.sums.is_silent.store(true, Ordering::Release);
+            if !self.sums.is_silent() && clock::now().since(latest) >= patience {
+                patience = patience.times(2);
+                self.sums.set_silent(true);
                 let what = useless.as_deref().unwrap_or("says nothing");
                 complain(format!("--slo: no value for {silence}: {} {what}; {CONSEQUENCE}", self.shown()));
             }

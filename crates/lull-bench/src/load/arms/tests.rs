@@ -18,7 +18,7 @@ fn without_beats_all_is_loaded() {
     assert_eq!((report.requests, report.quiet), (3, None));
     assert_eq!(report.busy_ns, ms(5).0);
     // The second came before the first had ended, the third did not.
-    assert_eq!((report.bursts, report.burst_ns), (2, ms(6).0));
+    assert_eq!((report.bursts, report.burst_ns, report.beats), (2, ms(6).0, Vec::new()));
 }
 
 #[test]
@@ -42,6 +42,12 @@ fn requests_count_in_the_beat_of_their_arrival() {
     assert_eq!(quiet.latency.unwrap().mean_ns, ms(2).0);
     assert_eq!([report.seconds, quiet.seconds], [10.0, 10.0]);
     assert_eq!(quiet.burst_ns, quiet.bursts * ms(2).0);
+    for (report, took) in [(report.beats, ms(4)), (quiet.beats, ms(2))] {
+        assert_eq!(report.iter().map(|beat| beat.pair).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+        // 50 ms apart in a second, or in what the washout leaves of it.
+        assert!(report.iter().all(|beat| beat.burst_ns == beat.bursts * took.0), "{report:?}");
+        assert!(report.iter().all(|beat| [16, 20].contains(&beat.bursts)), "{report:?}");
+    }
 }
 
 #[test]
@@ -54,4 +60,39 @@ fn threads_add_up() {
     }
     let report = all.report("cpu-wakeup", ms(0), ms(10));
     assert_eq!((report.requests, report.bursts, report.burst_ns), (3, 3, ms(3).0));
+}
+
+/// What is counted when a request comes every 10 ms for 20 s and each takes so long in loaded and in quiet beats.
+fn queued(took_ms: [u64; 2]) -> LoadReport {
+    let beats = Beats::of(ms(500)).unwrap();
+    let (mut arms, mut free) = (Arms::new(Some(beats)), 0);
+    for arrival in (0..20_000).step_by(10) {
+        let from = arrival.max(free);
+        free = from + took_ms[usize::from(beats.at(ms(arrival)) == Beat::Quiet)];
+        arms.record(&request(arrival, from, free));
+    }
+    arms.report("cpu-serve", ms(0), ms(20_000))
+}
+
+#[test]
+fn a_queue_that_quiet_beats_do_not_empty_is_an_overrun() {
+    assert!(queued([12, 12]).is_overrun(), "more comes than can be served at all times");
+    assert!(queued([19, 2]).is_overrun(), "a loaded beat leaves more than a quiet one has time for");
+    let harmed = queued([11, 2]);
+    assert!(!harmed.is_overrun(), "what a loaded beat leaves is gone after the washout: {harmed:?}");
+    assert!(harmed.latency.unwrap().mean_ns > 5 * harmed.quiet.unwrap().latency.unwrap().mean_ns);
+    assert!(!queued([8, 8]).is_overrun());
+}
+
+#[test]
+fn a_closed_loop_is_never_overrun_and_who_gives_up_always_is() {
+    let closed = queued([10, 10]);
+    assert_eq!(
+        (closed.quiet.as_ref().unwrap().carried, closed.is_overrun()),
+        (0, false),
+        "one follows the other"
+    );
+    let mut arms = Arms::new(None);
+    arms.record(&Served { given_up: true, ..request(0, 5, 5) });
+    assert!(arms.report("cpu-serve", ms(0), ms(10)).is_overrun());
 }

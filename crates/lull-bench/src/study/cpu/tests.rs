@@ -1,5 +1,5 @@
 use super::*;
-use crate::load::Latency;
+use crate::load::{BeatBursts, Latency};
 use crate::record::{Background, Record, Reported};
 use crate::study::{CaseStudy, Study, targets::Target};
 
@@ -101,6 +101,62 @@ fn the_true_slowdown_is_looked_for_in_the_reported_interval_round_by_round() {
     assert_eq!(coverage, Coverage { inside: 2, rounds: 3 });
     assert_eq!(coverage.share(), Some(2.0 / 3.0));
     assert_eq!(figures_of(&study, "sched-idle").coverage, None, "it reports nothing");
+}
+
+/// A run of lull that reports a loss of 2% to 4%; bursts in its loaded and quiet beats take these microseconds.
+fn beaten(bursts_us: &[[u64; 2]]) -> Run {
+    let mut lull = run("serve-50", "lull", 1, 1_000, 500);
+    lull.reported = Some(Reported { estimate: 1.03, low: 1.02, high: 1.04 });
+    let kind = |kind: usize| {
+        let beats = bursts_us.iter().zip(0..).map(|(us, pair)| BeatBursts {
+            pair,
+            bursts: 100,
+            burst_ns: 100_000 * us[kind],
+        });
+        beats.collect::<Vec<_>>()
+    };
+    let foreground = lull.foreground.as_mut().unwrap();
+    foreground.quiet = Some(Box::new(LoadReport { beats: kind(1), ..foreground.clone() }));
+    foreground.beats = kind(0);
+    lull
+}
+
+#[test]
+fn a_measured_slowdown_with_an_error_agrees_with_what_it_overlaps() {
+    let overlap = |bursts_us: &[[u64; 2]]| {
+        let study = Study::of(&[Record::Run(beaten(bursts_us))]).cases.remove(0);
+        figures_of(&study, "lull").overlap
+    };
+    let agrees = |inside| Some(Coverage { inside, rounds: 1 });
+    // 10% on average in both; the machine hits both beats of a pair alike, which is no error.
+    let steady: Vec<[u64; 2]> = (0..8).map(|pair| 1_000 << (pair % 3)).map(|us| [us * 11 / 10, us]).collect();
+    assert_eq!(overlap(&steady), agrees(0));
+    let noisy: Vec<[u64; 2]> = [900, 1_300].repeat(4).into_iter().map(|us| [us, 1_000]).collect();
+    assert_eq!(overlap(&noisy), agrees(1));
+    assert_eq!(overlap(&noisy[..4]), None, "too few to know the error");
+    assert_eq!(overlap(&[]), None, "records of older versions");
+}
+
+#[test]
+fn rounds_that_were_overrun_are_named_per_contender() {
+    let records: Vec<Record> = (1..=3)
+        .flat_map(|round| {
+            let overrun = Run { overrun: round != 2, ..run("serve-80", "lull", round, 1_000, 500) };
+            [overrun, run("serve-80", "nice", round, 1_400, 900)].map(Record::Run)
+        })
+        .collect();
+    let study = Study::of(&records).cases.remove(0);
+    assert_eq!(figures_of(&study, "lull").overrun, [1, 3]);
+    assert_eq!(figures_of(&study, "nice").overrun, Vec::<u32>::new());
+}
+
+#[test]
+fn figures_of_older_versions_are_read() {
+    let study = study("serve-50", [1_030; 3]);
+    let text = serde_json::to_string(&study).unwrap();
+    assert!(text.contains("\"coverage\"") && !text.contains("\"overlap\""), "{text}");
+    assert!(!text.contains("\"overrun\""), "{text}");
+    assert_eq!(serde_json::from_str::<CaseStudy>(&text).unwrap(), study);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 
 use lull_core::RoomSetting;
 
-use super::{Answer, Request, address, is_trusted, read_line, serve};
+use super::{Answer, Passed, Request, address, is_trusted, read_line, serve};
 
 fn ask(pid: u32, line: &str) -> Answer {
     let mut stream = UnixStream::connect_addr(&address(pid).unwrap()).unwrap();
@@ -30,7 +30,10 @@ fn a_run_is_set_through_its_socket() {
     // No process has this number.
     let pid = (1 << 30) | std::process::id();
     let (told, hears) = channel();
-    let set = Box::new(move |setting: RoomSetting| told.send(setting).unwrap());
+    let set = Box::new(move |setting: RoomSetting| {
+        told.send(setting).unwrap();
+        Passed::InForce
+    });
     serve(pid, RoomSetting::default(), Some(set), || false).unwrap();
     let wanted = RoomSetting { low_bytes: 0, high_bytes: 5 };
     assert_eq!(ask(pid, "{\"mem_high_bytes\":5}\n"), Answer::Done(wanted));
@@ -51,10 +54,29 @@ fn a_run_without_memory_says_so() {
 fn a_run_whose_job_has_ended_refuses() {
     let pid = (1 << 28) | std::process::id();
     let (told, hears) = channel();
-    let set = Box::new(move |setting: RoomSetting| told.send(setting).unwrap());
+    let set = Box::new(move |setting: RoomSetting| {
+        told.send(setting).unwrap();
+        Passed::InForce
+    });
     serve(pid, RoomSetting::default(), Some(set), || true).unwrap();
     assert!(
         matches!(ask(pid, "{\"mem_high_bytes\":5}\n"), Answer::Refused(why) if why.contains("has ended"))
     );
     assert!(hears.try_recv().is_err(), "nothing was set");
+}
+
+#[test]
+fn thresholds_that_wait_are_told_as_such_and_those_that_nobody_takes_are_refused() {
+    let pid = (1 << 27) | std::process::id();
+    let set = Box::new(|setting: RoomSetting| match setting.high_bytes {
+        9 => Passed::ToNobody,
+        _ => Passed::Waits("it rains".into()),
+    });
+    serve(pid, RoomSetting::default(), Some(set), || false).unwrap();
+    let kept = |low_bytes| Answer::Waits(RoomSetting { low_bytes, high_bytes: 5 }, "it rains".into());
+    assert_eq!(ask(pid, "{\"mem_high_bytes\":5}\n"), kept(0));
+    assert!(
+        matches!(ask(pid, "{\"mem_high_bytes\":9}\n"), Answer::Refused(why) if why.contains("not managed"))
+    );
+    assert_eq!(ask(pid, "{\"mem_low_bytes\":1}\n"), kept(1), "what was refused is not kept");
 }

@@ -23,11 +23,13 @@
 //! Source: `Documentation/admin-guide/cgroup-v1/memory.rst`, `cgroup-v2.rst`; `/proc/PID/io` in proc_pid_io(5).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
+use lull_bench::units::Bytes;
 use lull_bpf::SensorError;
-use lull_core::{Nanos, RoomSetting};
+use lull_core::Nanos;
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::gate::thresholds::Thresholds;
 use lull_linux::gate::thresholds::processes::ProcessMemory;
@@ -37,6 +39,7 @@ use lull_linux::sense::fallback::JobIo;
 use super::link::Link;
 use super::room::{RoomLine, RoomOrder};
 use super::{Memory, MemoryAim, MemorySummary, NO_GROUP};
+use crate::run::adjust::{Passed, Setter};
 use crate::run::family::Family;
 use crate::run::supervisor::Nudge;
 
@@ -57,6 +60,11 @@ pub(crate) enum Begins {
     WhenLarge,
     /// With the job, and a person is told if it cannot be had: it was named.
     AtOnce,
+}
+
+/// What is waited for, for a person.
+fn large_enough() -> String {
+    format!("the job is {SHORT_JOB} old and has {} in memory", Bytes(LARGE_BYTES))
 }
 
 /// How much the job has in memory.
@@ -105,6 +113,8 @@ pub(crate) struct MemoryStart {
     begins: Begins,
     /// To the thread that keeps room; without it that ends.
     to_room: Arc<RoomLine>,
+    /// Whether that thread is at work.
+    has_begun: Arc<AtomicBool>,
     pending: Option<Receiver<Started>>,
     memory: Option<Memory>,
 }
@@ -123,10 +133,16 @@ impl MemoryStart {
         family.group_id().ok_or(NO_GROUP)?;
         let (to_room, orders) = RoomLine::new().map_err(|_| "no event counter for the job's memory")?;
         let to_room = Arc::new(to_room);
+        let has_begun = Arc::new(AtomicBool::new(false));
         let start = {
             let (family, group) = (family.clone(), group.clone());
             let (nudge, to_room) = (Arc::clone(nudge), Arc::clone(&to_room));
-            move || Memory::start(aim, family, group, nudge, (to_room, orders))
+            let has_begun = Arc::clone(&has_begun);
+            move || {
+                let started = Memory::start(aim, family, group, nudge, (to_room, orders));
+                has_begun.store(started.is_ok(), Ordering::Release);
+                started
+            }
         };
         let (mut memory, mut pending) = (None, None);
         match aim.begins {
@@ -144,7 +160,7 @@ impl MemoryStart {
                 pending = Some(receiver);
             }
         }
-        Ok(Self { begins: aim.begins, to_room, pending, memory })
+        Ok(Self { begins: aim.begins, to_room, has_begun, pending, memory })
     }
 
     /// What the job was found to be large enough for; once.
@@ -160,13 +176,14 @@ impl MemoryStart {
     }
 
     /// Sets other thresholds, as long as this lives; before anything is managed, for then.
-    pub(crate) fn room_setter(&self) -> Box<dyn Fn(RoomSetting) + Send> {
-        let to_room = Arc::downgrade(&self.to_room);
+    pub(crate) fn room_setter(&self) -> Setter {
+        let (to_room, has_begun) = (Arc::downgrade(&self.to_room), Arc::clone(&self.has_begun));
         Box::new(move |setting| {
-            if let Some(to_room) = to_room.upgrade() {
-                // The thread lives as long as the sender.
-                let _ = to_room.send(RoomOrder::Set(setting));
+            let Some(to_room) = to_room.upgrade() else { return Passed::ToNobody };
+            if to_room.send(RoomOrder::Set(setting)).is_err() {
+                return Passed::ToNobody;
             }
+            if has_begun.load(Ordering::Acquire) { Passed::InForce } else { Passed::Waits(large_enough()) }
         })
     }
 

@@ -122,6 +122,7 @@ fn complaints_about(given: Vec<Given>) -> Vec<String> {
     let thread =
         std::thread::spawn(move || watch.run(&receiver, Nanos::from_millis(20), || nudged.send(()).unwrap()));
     nudges.recv().unwrap();
+    assert!(sums.is_silent());
     let told = complaints.take();
     // Silent for much longer than it takes to be told, and told once.
     std::thread::sleep(Duration::from_millis(100));

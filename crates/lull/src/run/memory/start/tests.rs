@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lull_core::RoomSetting;
+
 use super::*;
 
 /// Looks like a v2 group to whoever reads it.
@@ -45,4 +47,26 @@ fn a_job_whose_group_is_gone_has_nothing() {
     let footprint = Footprint::new(Some(group(dir.path())), Family::of_supervisor(None));
     drop(dir);
     assert_eq!(footprint.bytes(), 0);
+}
+
+#[test]
+fn thresholds_wait_until_somebody_keeps_to_them() {
+    let (to_room, orders) = RoomLine::new().unwrap();
+    let has_begun = Arc::new(AtomicBool::new(false));
+    let start = MemoryStart {
+        begins: Begins::WhenLarge,
+        to_room: Arc::new(to_room),
+        has_begun: Arc::clone(&has_begun),
+        pending: None,
+        memory: None,
+    };
+    let set = start.room_setter();
+    let waits = set(RoomSetting::default());
+    assert_eq!(waits, Passed::Waits("the job is 1s old and has 32MiB in memory".into()));
+    has_begun.store(true, Ordering::SeqCst);
+    assert_eq!(set(RoomSetting::default()), Passed::InForce);
+    drop(orders);
+    assert_eq!(set(RoomSetting::default()), Passed::ToNobody, "its thread could not be had");
+    drop(start);
+    assert_eq!(set(RoomSetting::default()), Passed::ToNobody);
 }

@@ -70,8 +70,10 @@ impl Request {
     /// What is in force after it, if that makes sense.
     fn over(self, now: RoomSetting) -> anyhow::Result<RoomSetting> {
         let low = self.mem_low_bytes.unwrap_or(now.low_bytes);
-        let high = self.mem_high_bytes.unwrap_or(now.high_bytes);
-        thresholds(Some(Bytes(low)), Some(Bytes(high)))
+        // A high threshold that nobody ever gave follows the low one, as at the start.
+        let is_apart = now.high_bytes != now.low_bytes;
+        let high = self.mem_high_bytes.or_else(|| is_apart.then_some(now.high_bytes));
+        thresholds(Some(Bytes(low)), high.map(Bytes))
     }
 }
 

@@ -22,6 +22,8 @@ fn what_is_left_out_stays_and_nonsense_is_refused() {
     let over = |mem_low_bytes, mem_high_bytes| Request { mem_low_bytes, mem_high_bytes }.over(now);
     assert_eq!(over(None, Some(30)).unwrap(), RoomSetting { low_bytes: 10, high_bytes: 30 });
     assert_eq!(over(Some(0), None).unwrap(), RoomSetting { low_bytes: 0, high_bytes: 20 });
+    let raised = Request { mem_low_bytes: Some(7), mem_high_bytes: None }.over(RoomSetting::default());
+    assert_eq!(raised.unwrap(), RoomSetting { low_bytes: 7, high_bytes: 7 }, "as at the start");
     assert!(over(Some(21), None).unwrap_err().to_string().contains("above"));
 }
 

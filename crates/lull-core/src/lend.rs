@@ -77,9 +77,11 @@ use saturation::{Look, Saturation, Sign};
 const GIVE_UP: u32 = 400;
 /// A slowdown that is supposed of a probe before it is measured, to pay for it.
 const SUPPOSED: f64 = 0.5;
-/// Tests withhold no more than this part of the time in the long run, and so much at the beginning.
+/// Tests withhold no more than this part of the time in the long run, and so much at the beginning: this, or so many epochs
+/// if they are long.
 const THRIFTY: Share = Share::percent(5);
 const THRIFTY_AFTER: Nanos = Nanos::from_secs(2);
+const THRIFTY_AFTER_EPOCHS: u64 = 16;
 /// After this many pairs a probe that looks bad has failed, proved or not; so has a shelter, if it harms for certain.
 const DOUBT: u32 = 48;
 /// After false alarms the quick eye is closed for so many hold-offs at the most.
@@ -137,8 +139,8 @@ impl Lender {
         // A withheld epoch may follow another and a base that lends nothing: a third each.
         let longest = Nanos((setting.longest.0 / 3).saturating_mul(2));
         let bounds = setting.floor > Share::ZERO;
-        let longest = if bounds { setting.trial.longest.min(longest) } else { setting.trial.longest };
-        let trial = TrialSetting { longest, ..setting.trial };
+        let longest = if bounds { longest.max(setting.trial.least_longest()) } else { setting.trial.longest };
+        let trial = TrialSetting { longest: longest.min(setting.trial.longest), ..setting.trial };
         let base = if ladder.rungs().any(|rung| rung == start) { start } else { Rung::BOTTOM };
         Self {
             setting: LendSetting { trial, ..setting },
@@ -301,7 +303,8 @@ impl Lender {
         let urgency = if probes { 1.0 } else { evidence.urgency() };
         let share = share_at(&self.setting.trial, urgency);
         let guards = self.probe.is_some_and(|probe| probe.guards);
-        let thrifty = self.withheld > THRIFTY_AFTER.plus(THRIFTY.of(self.total));
+        let open = THRIFTY_AFTER.max(self.schedule.hold().times(THRIFTY_AFTER_EPOCHS));
+        let thrifty = self.withheld > open.plus(THRIFTY.of(self.total));
         let costs = self.base != Rung::BOTTOM;
         if costs && thrifty && !guards && !evidence.is_suspected() { share.min(THRIFTY) } else { share }
     }

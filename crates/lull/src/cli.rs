@@ -130,7 +130,8 @@ pub(crate) struct RunArgs {
     /// Your own measure of the foreground: a command that prints a number each second, or `http://… METRIC`.
     ///
     /// A latency, less is better; with `rate:` before it, more is better. It decides about the CPUs instead of the
-    /// lengths of the foreground's bursts. Sees what you care about, but takes minutes to be sure.
+    /// lengths of the foreground's bursts. Sees what you care about, but takes minutes to be sure, and holds the job for 4s at
+    /// a time to compare.
     #[arg(long, value_name = "CMD|URL METRIC")]
     pub(crate) slo: Option<SloChoice>,
 

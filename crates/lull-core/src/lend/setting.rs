@@ -16,7 +16,8 @@ pub struct LendSetting {
     pub trial: TrialSetting,
     /// The share of time that the job gets whatever it costs; zero for none.
     pub floor: Share,
-    /// The longest time that the job is held without a break, as long as there is a floor.
+    /// The longest time that the job is held without a break, as long as there is a floor; but a test that needs longer
+    /// holds to see anything ([`TrialSetting::least_longest`]) has them.
     pub longest: Nanos,
     /// A foreground without requests for this long is gone. Longer than any pause between its requests.
     pub away: Nanos,

@@ -139,6 +139,11 @@ impl TrialSetting {
         }
     }
 
+    /// What `longest` has to be at the least for a withheld epoch to see anything after its washout.
+    pub fn least_longest(&self) -> Nanos {
+        self.washout.plus(self.shortest).times(2)
+    }
+
     /// The washout for a foreground of such a pace.
     pub(super) fn washout_for(&self, pace: &Pace) -> Nanos {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float saturates")]

@@ -5,5 +5,6 @@ mod deciding;
 mod foreground;
 mod interval;
 mod lending;
+mod measure;
 mod queue;
 mod scene;

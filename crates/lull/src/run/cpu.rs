@@ -29,7 +29,7 @@ use lull_core::{
 use lull_linux::gate::lend::Lender as CpuGate;
 use serde::{Deserialize, Serialize};
 
-use super::slo::Slo;
+use super::slo::{AWAY, Slo};
 use super::summary::SlowdownSummary;
 
 /// How often the policy is asked while foreground and job are at work, and while not.
@@ -143,11 +143,13 @@ impl Cpu {
         let ladder = choices.ladder();
         let of_bursts = TrialSetting { recovery: RECOVERY, longest: LONGEST_TEST, ..TrialSetting::default() };
         let trial = slo.as_ref().map_or(of_bursts, Slo::trial);
+        let default = LendSetting::default();
         let setting = LendSetting {
             trial: TrialSetting { budget: aim.promise, ..trial },
             floor: aim.floor,
             longest: aim.longest,
-            ..LendSetting::default()
+            away: if slo.is_some() { AWAY } else { default.away },
+            ..default
         };
         let budget = Budget::new(BudgetSetting { promise: aim.promise, ..BudgetSetting::default() });
         let lender = Lender::new(ladder, ladder.top(), setting, Account(0), SEED);

@@ -19,7 +19,7 @@ use super::memory::{CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim
 use super::net::options::NetOptions;
 use super::policy::PolicyChoice;
 use super::protect;
-use super::slo::SloChoice;
+use super::slo::{Slo, SloChoice};
 
 /// What the foreground may lose, unless the user says otherwise.
 const MAX_SLOWDOWN: Loss = Loss::percent(5);
@@ -368,6 +368,15 @@ impl Given {
         if slo.is_some() && longest_hold == Some(LongestHold::Off) {
             bail!(
                 "--slo decides about the CPUs, which --longest-hold off leaves alone; leave one of them out"
+            );
+        }
+        if let (Some(_), Some(LongestHold::AtMost(longest))) = (&slo, longest_hold)
+            && longest < Slo::longest_test()
+        {
+            let needed = Slo::longest_test();
+            bail!(
+                "--longest-hold {longest} is too short for --slo: of a value a second, a comparison needs {needed}; leave it out, or \
+                 give {needed} or more"
             );
         }
         let longest = match longest_hold {

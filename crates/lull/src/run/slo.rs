@@ -39,6 +39,8 @@ use nix::unistd::Pid;
 
 /// How often values are expected and pages are asked.
 const PERIOD: Nanos = Nanos::from_secs(1);
+/// A foreground without values for so long is gone.
+pub(crate) const AWAY: Nanos = PERIOD.times(4);
 /// A page that takes longer has no value.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A measure without a value for so long is silent.
@@ -215,6 +217,11 @@ impl Slo {
     pub(crate) fn trial(&self) -> TrialSetting {
         let measure = if self.is_rate { Measure::Level } else { Measure::Mean };
         TrialSetting { measure, ..TrialSetting::sampled_every(PERIOD) }
+    }
+
+    /// For how long a comparison may have to hold the job at a stretch.
+    pub(crate) fn longest_test() -> Nanos {
+        TrialSetting::sampled_every(PERIOD).least_longest()
     }
 
     /// Whether it gives no values, so that nothing can be said of the foreground.

@@ -44,7 +44,7 @@
 //! The job gets its least share of time (`floor.rs`) whatever else is said.
 //!
 //! Units: those of the trial; work in any unit. Edge cases: on the bottom nothing is lent, so nothing is tested but probes. A
-//! job without work ends tests. The owner tells the budget the foreground's time ([`Budget::pass`]), once for all
+//! job without work pauses tests. The owner tells the budget the foreground's time ([`Budget::pass`]), once for all
 //! resources, of which any one is [`at_work`](Lender::at_work). A job that is forced to run loses at what the top is
 //! known to lose.
 //!
@@ -201,9 +201,11 @@ impl Lender {
         } else {
             self.schedule.abandon();
             self.watch.interrupt();
-            self.saturation.interrupt(now);
+            let sign = self.saturation.interrupt();
+            self.obey(now, sign, budget);
         }
-        let room = if self.is_sheltered() { 1.0 } else { budget.room(self.account).fraction() };
+        // What is taken for harmless is not supposed to lose what is merely possible.
+        let room = if self.is_sheltered() { f64::INFINITY } else { budget.room(self.account).fraction() };
         self.book.of_mut(self.base).book_base(room, self.account, budget);
         self.lending = self.choose(owed);
         self.lending
@@ -279,6 +281,7 @@ impl Lender {
     }
 
     fn test(&mut self, now: Nanos, reading: &LendReading, budget: &mut Budget) {
+        self.book_probe(budget);
         let probe = self.can_afford_probe(budget);
         let demand = Demand { share: self.share(probe), probe };
         if let Some(block) = self.schedule.step(now, reading.counts, reading.wants, demand) {
@@ -316,11 +319,24 @@ impl Lender {
         let known = record.pairs() > 0 && !probe.guards;
         let loss = if known { record.loss() } else { record.loss().max(SUPPOSED) };
         let cost = share_of(loss.min(1.0)).of(self.schedule.hold()).plus(record.due());
-        // What a small budget never saves may not keep everything from being tried.
-        let cost = cost.min(Nanos(budget.setting().cap().0 / 2));
+        // What a small budget never saves may not keep everything from being tried; one of nothing does.
+        let most = Nanos(budget.setting().cap().0 / 2);
+        if most == Nanos::ZERO {
+            return false;
+        }
+        let cost = cost.min(most);
         // A base that is not proved needs credits, too: a probe may not make it fall.
         let reserve = if self.base == Rung::BOTTOM { 0 } else { budget.setting().cap().0 / RESERVE };
         budget.available() >= cost.plus(Nanos(reserve))
+    }
+
+    /// A probe that takes long to decide about is paid for on the way: what it owes would grow beyond all credits.
+    fn book_probe(&mut self, budget: &mut Budget) {
+        let Some(probe) = self.probe else { return };
+        let record = self.book.of_mut(probe.rung);
+        if record.due() > Nanos(budget.setting().cap().0 / 4) {
+            record.book(self.account, budget);
+        }
     }
 
     fn learn(&mut self, now: Nanos, block: &Block, budget: &mut Budget) {
@@ -351,19 +367,39 @@ impl Lender {
 
     /// Goes to a shelter while it is found out whether background has overrun the foreground, and back if it has not.
     fn heed_saturation(&mut self, now: Nanos, reading: &LendReading, budget: &mut Budget) {
-        let lent = self.lending == Lending::Rung(self.base) && !self.is_sheltered();
+        // Where no bursts are compared, their absence says nothing.
+        if self.schedule.load().is_none() {
+            return;
+        }
+        let is_unheld = self.base.second == self.book.ladder.top().second;
+        let lent = self.lending == Lending::Rung(self.base) && is_unheld && reading.wants;
         let load = self.presence.occupied_beside(self.saturation.streak());
-        match self.saturation.look(now, Look { busy: reading.busy, lent: lent && reading.wants, load }) {
+        let sign = self.saturation.look(now, Look { busy: reading.busy, lent, load });
+        self.obey(now, sign, budget);
+    }
+
+    fn obey(&mut self, now: Nanos, sign: Option<Sign>, budget: &mut Budget) {
+        match sign {
             Some(Sign::Suspect) => {
                 if let Some(shelter) = self.open_shelter(now) {
                     self.saturation.judge(now, self.base);
-                    self.fail(now, self.base, false);
+                    self.book.bar(self.base, Nanos::MAX);
                     self.leave_for(shelter, budget);
                 }
             }
-            Some(Sign::Acquitted(rung)) => {
-                self.book.forgive(rung);
-                if self.is_sheltered() {
+            Some(Sign::Overrun(rung, span)) => {
+                // Requests that do not end lose all of their time.
+                budget.spend(self.account, span);
+                self.fail(now, rung, true);
+                self.saturation.convict(rung, self.book.of(rung).barred_until);
+            }
+            Some(Sign::LendAgain(rung)) => {
+                let record = self.book.of_mut(rung);
+                record.barred_until = Nanos::ZERO;
+                if std::mem::take(&mut record.convicted) {
+                    record.evidence.clear();
+                }
+                if self.is_sheltered() && !self.book.is_barred(rung, now) {
                     self.leave_for(rung, budget);
                 }
             }
@@ -436,8 +472,7 @@ impl Lender {
         if bolder || self.book.of(probe.rung).works_more_than(self.book.of(self.base)) {
             if probe.guards {
                 // The alarm was false.
-                let longest = self.setting.hold_off.times(BLIND);
-                self.blind = (now.plus(self.blind.1), self.blind.1.times(2).min(longest));
+                self.close_eye(now);
             }
             self.move_to(probe.rung);
         } else {
@@ -467,10 +502,16 @@ impl Lender {
         let rung = self.base;
         self.book.of_mut(rung).evidence.suspect();
         if !self.shelters.is_empty() {
+            self.close_eye(now);
             return;
         }
         self.retreat(now, budget);
         self.probe = Some(Probe { rung, pairs: self.book.of(rung).pairs(), guards: true });
+    }
+
+    fn close_eye(&mut self, now: Nanos) {
+        let longest = self.setting.hold_off.times(BLIND);
+        self.blind = (now.plus(self.blind.1), self.blind.1.times(2).min(longest));
     }
 
     /// Not again for a while, longer each time.
@@ -504,6 +545,7 @@ impl Lender {
         self.base = rung;
         self.moves += 1;
         self.schedule.abandon();
+        self.saturation.restart();
         self.watch.restart();
     }
 }

@@ -171,13 +171,6 @@ impl Book {
         self.of_mut(rung).barred_until = until;
     }
 
-    /// The last failure of `rung` was none.
-    pub(super) fn forgive(&mut self, rung: Rung) {
-        let record = self.of_mut(rung);
-        record.failures = record.failures.saturating_sub(1);
-        record.barred_until = Nanos::ZERO;
-    }
-
     /// Whether `rung`, or one within it, is barred at `now`.
     pub(super) fn is_barred(&self, rung: Rung, now: Nanos) -> bool {
         self.ladder.rungs().any(|within| within.is_within(rung) && self.of(within).barred_until > now)

@@ -18,6 +18,8 @@ pub(super) struct Presence {
 
 /// Of this much time at work it is known how much was busy.
 const OCCUPIED_OVER_NS: f64 = 20e9;
+/// Of less time nothing is known.
+const LITTLE_NS: f64 = 1e9;
 
 impl Presence {
     pub(super) fn new(away: Nanos) -> Self {
@@ -48,10 +50,11 @@ impl Presence {
         self.busy_ns / self.at_work_ns.max(1.0)
     }
 
-    /// The same without a span in which one always was.
-    pub(super) fn occupied_beside(&self, busy: Nanos) -> f64 {
+    /// The same without a span in which one always was; `None` if hardly anything is left.
+    pub(super) fn occupied_beside(&self, busy: Nanos) -> Option<f64> {
         let busy_ns = busy.0 as f64;
-        (self.busy_ns - busy_ns).max(0.0) / (self.at_work_ns - busy_ns).max(1.0)
+        let rest_ns = self.at_work_ns - busy_ns;
+        (rest_ns >= LITTLE_NS).then(|| (self.busy_ns - busy_ns).max(0.0) / rest_ns)
     }
 }
 

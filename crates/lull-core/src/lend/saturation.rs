@@ -4,39 +4,51 @@
 //! and that is slowed down until it cannot serve them all, never sleeps again: no burst ends, nothing is compared, and what
 //! drove it there stays lent.
 //!
-//! Approach: a server that has just been seen to fall idle, and then is busy at every look for a second, is overrun, or its
-//! callers have begun to want more. Which one is tried out: background goes to a shelter, and a server that falls idle there
-//! was overrun. One that does not is busy by itself, and is let alone for a while, longer each time.
+//! Approach: a foreground that is busy for far longer than it used to be may be overrun, or may have more to do. Which one is
+//! tried out: background goes to a shelter. One that falls idle there for a part of the time was overrun; one that does not is
+//! busy by itself, and is let alone for a while, longer each time. A verdict may be chance, so after its time is up the same is
+//! lent again, and the foreground is watched again, with what was learned of how long it is busy by itself.
 //!
 //! ```text
-//!              busy at each look while lent for STREAK,
-//!              idle at some time in the MEMORY before
-//!   ┌──────────┐ ────────────────────────────────────▶ ┌─────────┐
-//!   │ Watching │                                        │ Judging │  background is sheltered
-//!   └──────────┘ ◀──────────────────────────────────── └─────────┘
-//!        ▲          idle: overrun, the shelter stays         │
-//!        │                                                   │ PATIENCE without an idle look: busy by itself
-//!        │            time is up          ┌─────────┐        │
-//!        └─────────────────────────────── │ Excused │ ◀──────┘  what was lent is lent again
-//!                                         └─────────┘
+//!                busy at each look while lent for STREAK, and
+//!                FACTOR times as long as it is by itself
+//!   ┌──────────┐ ───────────────────────────────────▶ ┌─────────┐ idle for PROOF   ┌───────────┐
+//!   │ Watching │                                       │ Judging │ ───────────────▶ │ Convicted │
+//!   └──────────┘ ◀──────────────┐                     └─────────┘                  └───────────┘
+//!     ▲  ▲  ▲  the foreground    │                       │   │                         │
+//!     │  │  │  leaves: lent again└───────────────────────┘   │ out of patience:        │
+//!     │  │  │                      ┌─────────┐              │ lent again              │
+//!     │  │  └───────────────────── │ Excused │ ◀────────────┘                         │
+//!     │  │        time is up       └─────────┘                                        │
+//!     └──┴────────────────────────────────────────────────────────────────────────────┘
+//!                                 time is up: lent again
 //! ```
 //!
-//! Only looks while background is lent make a streak: an overrun server may fall idle in the moments in which all is
-//! withheld, and those tell that it can. A foreground that was hardly at work before is no server that was overrun, but work
-//! that has begun.
+//! Only looks while background is lent and not held beside the foreground make a streak: an overrun server may fall idle in the
+//! moments in which all is withheld. A foreground that was hardly at work before is no server that was overrun, but work that
+//! has begun. One that was never seen idle is tried out, too: it may have been overrun from the start.
 //!
-//! Units: time. Source: none; an open queue has no limit to its busy period once it is offered more than it can serve
-//! (Kleinrock, *Queueing Systems*, 1975, chapter 5).
+//! Units: time. Edge cases: with several servers on several CPUs the foreground is idle when all are, so one that is overrun
+//! beside others that are busy is not found. Source: none; an open queue has no limit to its busy period once it is
+//! offered more than it can serve (Kleinrock, *Queueing Systems*, 1975, chapter 5).
 
 use super::ladder::Rung;
 use crate::time::Nanos;
 
-/// Busy for so long: a server at 95% of its limit with requests of a millisecond is so once in many hours.
+/// Busy for so long, at the least, and for so many times the longest that it was by itself.
 const STREAK: Nanos = Nanos::from_secs(1);
-/// It was seen to fall idle so lately.
-const MEMORY: Nanos = Nanos::from_secs(30);
-/// What queued up in the streak and before is served in this time, or the server is too near its limit to tell.
+const FACTOR: u64 = 4;
+/// How long that is remembered.
+const MEMORY: Nanos = Nanos::from_secs(300);
+/// One that was never seen idle is a suspect after this.
+const NEVER_IDLE: Nanos = Nanos::from_secs(2);
+/// So much idle time in the shelter tells.
+const PROOF: Nanos = Nanos::from_millis(100);
+/// In the shelter it has this long to fall idle, or so many times as long as it was overrun: what queued up has to be served
+/// first, and near its limit a server has little time for that. Who is acquitted too soon is overrun for all of its excuse.
 const PATIENCE: Nanos = Nanos::from_secs(10);
+const PATIENCE_FACTOR: u64 = 10;
+const LONGEST_PATIENCE: Nanos = Nanos::from_secs(60);
 /// One that is busy by itself is not tried again for so long, then twice as long each time, at most so long.
 const EXCUSED: Nanos = Nanos::from_secs(60);
 const LONGEST_EXCUSED: Nanos = Nanos::from_secs(1_800);
@@ -46,7 +58,8 @@ const LEAST_LOAD: f64 = 0.3;
 #[derive(Clone, Copy, Debug)]
 enum State {
     Watching,
-    Judging { since: Nanos, from: Rung },
+    Judging { since: Nanos, from: Rung, patience: Nanos, overrun: Nanos, idle: Nanos },
+    Convicted { from: Rung, until: Nanos },
     Excused { until: Nanos },
 }
 
@@ -55,8 +68,10 @@ enum State {
 pub(super) enum Sign {
     /// It may be overrun: what is lent has to go to a shelter ([`Saturation::judge`]).
     Suspect,
-    /// It was not overrun: this was lent, and may be again.
-    Acquitted(Rung),
+    /// It was overrun by this rung for so long; the rung stays away until [`Saturation::convict`]'s time.
+    Overrun(Rung, Nanos),
+    /// This was lent and may be again: it overran nothing, or its time is up.
+    LendAgain(Rung),
 }
 
 /// One look at the foreground.
@@ -64,24 +79,37 @@ pub(super) enum Sign {
 pub(super) struct Look {
     /// A request was in service.
     pub(super) busy: bool,
-    /// Background was lent unsheltered since the look before, not withheld.
+    /// Since the look before background was lent, and not held beside the foreground.
     pub(super) lent: bool,
     /// The share of its time at work that the foreground was busy, before the looks of the last [`Saturation::streak`].
-    pub(super) load: f64,
+    pub(super) load: Option<f64>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Saturation {
     state: State,
-    idle_at: Option<Nanos>,
     looked: Option<Nanos>,
+    is_ever_idle: bool,
+    /// For how long it was lent without an idle look.
     streak: Nanos,
+    /// Since when it has been busy, and whether background was lent meanwhile.
+    busy_since: Option<(Nanos, bool)>,
+    /// The longest time that it was busy by itself, lately, and when it was last busy for about as long.
+    longest: (Nanos, Nanos),
     excuse: Nanos,
 }
 
 impl Saturation {
     pub(super) fn new() -> Self {
-        Self { state: State::Watching, idle_at: None, looked: None, streak: Nanos::ZERO, excuse: EXCUSED }
+        Self {
+            state: State::Watching,
+            looked: None,
+            is_ever_idle: false,
+            streak: Nanos::ZERO,
+            busy_since: None,
+            longest: (Nanos::ZERO, Nanos::ZERO),
+            excuse: EXCUSED,
+        }
     }
 
     /// For how long background was lent while the foreground was busy at every look.
@@ -92,52 +120,92 @@ impl Saturation {
     /// Takes in one look at a foreground at work.
     pub(super) fn look(&mut self, now: Nanos, look: Look) -> Option<Sign> {
         let span = now.since(self.looked.replace(now).unwrap_or(now));
-        if !look.busy {
-            self.idle_at = Some(now);
-        }
-        match (look.busy, look.lent) {
-            (true, true) => self.streak = self.streak.plus(span),
-            (false, true) => self.streak = Nanos::ZERO,
-            (_, false) => {}
-        }
-        match self.state {
+        self.note(now, span, look);
+        match &mut self.state {
             State::Watching => {
-                let fell_idle = self.idle_at.is_some_and(|at| now.since(at) < MEMORY);
-                let suspect = self.streak >= STREAK && fell_idle && look.load >= LEAST_LOAD;
-                suspect.then_some(Sign::Suspect)
+                let wanted = if self.is_ever_idle { STREAK } else { NEVER_IDLE };
+                let is_server = look.load.is_none_or(|load| load >= LEAST_LOAD);
+                let is_long = self.streak >= wanted.max(self.longest.0.times(FACTOR));
+                (is_server && is_long).then_some(Sign::Suspect)
             }
-            State::Judging { .. } if !look.busy => {
-                self.excuse = EXCUSED;
+            State::Judging { since, from, patience, overrun, idle } => {
+                *idle = if look.busy { *idle } else { idle.plus(span) };
+                if *idle >= PROOF {
+                    return Some(Sign::Overrun(*from, *overrun));
+                }
+                if now.since(*since) < *patience {
+                    return None;
+                }
+                let from = *from;
+                self.rest(State::Excused { until: now.plus(self.excuse) });
+                self.excuse = self.excuse.times(2).min(LONGEST_EXCUSED);
+                Some(Sign::LendAgain(from))
+            }
+            State::Convicted { from, until } if now >= *until => {
+                let from = *from;
+                self.rest(State::Watching);
+                Some(Sign::LendAgain(from))
+            }
+            State::Excused { until } if now >= *until => {
+                // Whether it could fall idle before says nothing of what it does now.
+                self.is_ever_idle = false;
                 self.rest(State::Watching);
                 None
             }
-            State::Judging { since, from } if now.since(since) >= PATIENCE => {
-                self.rest(State::Excused { until: now.plus(self.excuse) });
-                self.excuse = self.excuse.times(2).min(LONGEST_EXCUSED);
-                Some(Sign::Acquitted(from))
+            State::Convicted { .. } | State::Excused { .. } => None,
+        }
+    }
+
+    fn note(&mut self, now: Nanos, span: Nanos, look: Look) {
+        if now.since(self.longest.1) >= MEMORY {
+            self.longest.0 = Nanos::ZERO;
+        }
+        if look.busy {
+            let (_, was_lent) = self.busy_since.get_or_insert((now, false));
+            *was_lent |= look.lent;
+            self.streak = if look.lent { self.streak.plus(span) } else { self.streak };
+            return;
+        }
+        self.is_ever_idle = true;
+        if let Some((since, was_lent)) = self.busy_since.take() {
+            let length = now.since(since);
+            if length > self.longest.0 && !was_lent {
+                self.longest = (length, now);
+            } else if length.times(2) >= self.longest.0 {
+                self.longest.1 = now;
             }
-            State::Judging { .. } => None,
-            State::Excused { until } => {
-                if now >= until {
-                    self.rest(State::Watching);
-                }
-                None
-            }
+        }
+        let is_sheltered = matches!(self.state, State::Judging { .. } | State::Convicted { .. });
+        if look.lent || is_sheltered {
+            self.streak = Nanos::ZERO;
         }
     }
 
     /// The suspect is watched without what was lent, `from`.
     pub(super) fn judge(&mut self, now: Nanos, from: Rung) {
-        self.rest(State::Judging { since: now, from });
+        let overrun = self.streak;
+        let patience = PATIENCE.max(overrun.times(PATIENCE_FACTOR)).min(LONGEST_PATIENCE);
+        self.rest(State::Judging { since: now, from, patience, overrun, idle: Nanos::ZERO });
+    }
+
+    /// `from` is not lent before `until`.
+    pub(super) fn convict(&mut self, from: Rung, until: Nanos) {
+        self.excuse = EXCUSED;
+        self.rest(State::Convicted { from, until });
+    }
+
+    /// What is lent has changed: what was seen of it is over.
+    pub(super) fn restart(&mut self) {
+        self.streak = Nanos::ZERO;
     }
 
     /// The foreground has gone: what was begun ends.
-    pub(super) fn interrupt(&mut self, now: Nanos) {
-        self.looked = None;
-        self.idle_at = Some(now);
-        if !matches!(self.state, State::Excused { .. }) {
-            self.rest(State::Watching);
-        }
+    pub(super) fn interrupt(&mut self) -> Option<Sign> {
+        (self.looked, self.busy_since, self.is_ever_idle) = (None, None, true);
+        self.streak = Nanos::ZERO;
+        let State::Judging { from, .. } = self.state else { return None };
+        self.rest(State::Watching);
+        Some(Sign::LendAgain(from))
     }
 
     fn rest(&mut self, state: State) {

@@ -9,9 +9,15 @@
 //!  │ Rest │ ────────────────────────▶ │ Washout of an   │                │ Counting of that │
 //!  │ lent │ ◀──────────────────────── │ epoch           │ ◀───────────── │ epoch            │
 //!  └──────┘ block without foreground, └─────────────────┘ epoch over:    └──────────────────┘
-//!           no background work,                           the next one,
-//!           sensor restarted, abandoned                   or the next block
+//!      ▲    sensor restarted,           ▲ background      the next one,      │ background
+//!      │    abandoned                   │ has work again  or the next block  │ has no work
+//!      │                             ┌──────────────┐                        │
+//!      └──────────────────────────── │ Paused, lent │ ◀──────────────────────┘
+//!         paused for too long        └──────────────┘     (or in a washout)
 //! ```
+//!
+//! A job that reads and computes in turn pauses more often than blocks are long. What an epoch had seen before a pause counts, and
+//! it goes on after a washout.
 //!
 //! Nothing changes between two calls: an epoch lasts from the call that began it to the first call at or after its end.
 //! The owner acts on what a call returns, so an epoch that is noticed late was in force that long, and is counted so.
@@ -61,6 +67,7 @@ pub(crate) struct Schedule {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Rest,
+    Paused { plan: Plan, since: Nanos },
     Washout { plan: Plan, until: Nanos },
     Counting { plan: Plan, until: Nanos, began: (Nanos, Reading) },
 }
@@ -75,19 +82,26 @@ struct Plan {
     withheld: Nanos,
     lent: Nanos,
     began: (Nanos, Reading),
+    /// What the part in force had seen before pauses.
+    seen: Epoch,
     done: Block,
 }
+
+/// A block that paused for longer compares times that are too far apart.
+const LONGEST_PAUSE: Nanos = Nanos::from_secs(2);
 
 impl Plan {
     fn part(&self) -> Part {
         self.order[self.at]
     }
 
+    /// How long the part in force has still to be counted.
     fn length(&self) -> Nanos {
-        match self.part() {
+        let length = match self.part() {
             Part::Lent => self.lent,
             Part::Withheld | Part::Probe => self.withheld,
-        }
+        };
+        length.since(self.seen.span)
     }
 }
 
@@ -99,7 +113,7 @@ impl Schedule {
 
     pub(crate) fn part(&self) -> Part {
         match self.phase {
-            Phase::Rest => Part::Lent,
+            Phase::Rest | Phase::Paused { .. } => Part::Lent,
             Phase::Washout { plan, .. } | Phase::Counting { plan, .. } => plan.part(),
         }
     }
@@ -107,7 +121,7 @@ impl Schedule {
     /// When the next call is due; `None` while at rest.
     pub(crate) fn next_change(&self) -> Option<Nanos> {
         match self.phase {
-            Phase::Rest => None,
+            Phase::Rest | Phase::Paused { .. } => None,
             Phase::Washout { until, .. } | Phase::Counting { until, .. } => Some(until),
         }
     }
@@ -138,8 +152,12 @@ impl Schedule {
         let before = self.latest.replace(reading).unwrap_or(reading);
         let went_back =
             reading.count < before.count || reading.sum < before.sum || reading.work < before.work;
-        if !wants || went_back {
+        if went_back {
             self.phase = Phase::Rest;
+            return None;
+        }
+        if !wants {
+            self.pause(now, reading);
             return None;
         }
         match self.phase {
@@ -147,6 +165,10 @@ impl Schedule {
                 if reading.count > before.count {
                     self.begin_block(now, reading, demand);
                 }
+                None
+            }
+            Phase::Paused { plan, .. } => {
+                self.phase = Phase::Washout { plan, until: now.plus(self.washout()) };
                 None
             }
             Phase::Washout { plan, until } => {
@@ -158,7 +180,7 @@ impl Schedule {
             }
             Phase::Counting { plan, until, began } if now >= until => {
                 let mut plan = plan;
-                let epoch = Epoch::between(began, (now, reading))?;
+                let epoch = std::mem::take(&mut plan.seen).and(&Epoch::between(began, (now, reading))?);
                 match plan.part() {
                     Part::Lent => plan.done.lent = epoch,
                     Part::Withheld => plan.done.withheld = epoch,
@@ -176,12 +198,26 @@ impl Schedule {
         }
     }
 
+    /// Background has no work: nothing can be compared until it has some.
+    fn pause(&mut self, now: Nanos, reading: Reading) {
+        self.phase = match self.phase {
+            Phase::Rest => Phase::Rest,
+            Phase::Paused { since, .. } if now.since(since) >= LONGEST_PAUSE => Phase::Rest,
+            Phase::Paused { plan, since } => Phase::Paused { plan, since },
+            Phase::Washout { plan, .. } => Phase::Paused { plan, since: now },
+            Phase::Counting { plan, began, .. } => {
+                let seen = Epoch::between(began, (now, reading)).unwrap_or_default();
+                Phase::Paused { plan: Plan { seen: plan.seen.and(&seen), ..plan }, since: now }
+            }
+        };
+    }
+
     /// A long lent epoch need not be waited for.
     pub(crate) fn hurry(&mut self, now: Nanos, share: Share) {
         let (_, lent) = self.setting.lengths(share, &self.pace);
         match &mut self.phase {
             Phase::Rest => {}
-            Phase::Washout { plan, .. } => plan.lent = plan.lent.min(lent),
+            Phase::Washout { plan, .. } | Phase::Paused { plan, .. } => plan.lent = plan.lent.min(lent),
             Phase::Counting { plan, until, .. } => {
                 plan.lent = plan.lent.min(lent);
                 if plan.part() == Part::Lent {
@@ -202,7 +238,8 @@ impl Schedule {
         self.random.shuffle(&mut order[..parts]);
         let (withheld, lent) = self.setting.lengths(demand.share, &self.pace);
         let done = Block::default();
-        let plan = Plan { order, parts, at: 0, withheld, lent, began: (now, reading), done };
+        let plan =
+            Plan { order, parts, at: 0, withheld, lent, began: (now, reading), seen: Epoch::default(), done };
         self.phase = Phase::Washout { plan, until: now.plus(self.washout()) };
     }
 

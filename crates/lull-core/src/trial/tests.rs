@@ -110,3 +110,39 @@ proptest! {
         prop_assert!(share <= f64::from(dense) / 100.0 + 0.03, "withheld {share}");
     }
 }
+
+#[test]
+fn a_job_that_pauses_is_compared_by_the_time_in_which_it_works() {
+    // Requests take twice as long while the job is lent the resource and works; it works 60 ms of each 100 unless it is held.
+    let mut trial = Trial::new(TrialSetting::default(), 1);
+    let (mut reading, mut worked) = (Reading::default(), 0);
+    for at in 0..60_000 {
+        let is_held = trial.arm() == Arm::Withheld;
+        let wants = is_held || worked % 100 < 60;
+        let arm = trial.record(ms(at), reading, wants);
+        worked += u64::from(!is_held);
+        reading.count += 1;
+        reading.sum += if arm == Arm::Lent && wants { 2_000_000 } else { 1_000_000 };
+    }
+    let slowdown = trial.slowdown().unwrap();
+    assert!(slowdown.pairs >= 12, "{slowdown:?}");
+    assert!((slowdown.ratio - 2.0).abs() < 0.1, "{slowdown:?}");
+}
+
+#[test]
+fn a_long_pause_ends_the_block() {
+    let mut trial = Trial::new(TrialSetting::default(), 1);
+    let mut now = 0;
+    while trial.arm() != Arm::Withheld {
+        now += 1;
+        trial.record(ms(now), reading_at(ms(now), ms(1)), true);
+    }
+    assert_eq!(trial.record(ms(now + 1), reading_at(ms(now + 1), ms(1)), false), Arm::Lent);
+    assert_eq!(trial.next_change(), None, "nothing is waited for");
+    trial.record(ms(now + 3_000), reading_at(ms(now + 3_000), ms(1)), false);
+    let until = (1..200).find(|step| {
+        let at = ms(now + 3_000 + step);
+        trial.record(at, reading_at(at, ms(1)), true) == Arm::Withheld
+    });
+    assert!(until.is_some(), "a new block begins");
+}

@@ -88,6 +88,38 @@ impl Queue {
 
 const RUNS: u64 = 40;
 
+/// A foreground that computes for seconds and rests for a moment, and has a burst of a millisecond now and then meanwhile;
+/// harmless background beside it. The share of ten minutes in which the top is lent.
+fn lent_beside_seconds_of_computing(on_ms: u64, off_ms: u64, seed: u64) -> f64 {
+    let trial = TrialSetting { recovery: 4, longest: Nanos::from_millis(200), ..TrialSetting::default() };
+    let setting = LendSetting { trial, ..LendSetting::default() };
+    let lender = Lender::new(CpuChoices::of_cpus(2).ladder(), TOP, setting, Account(0), seed);
+    let mut lender = lender.sheltered_by(&[SHELTER]);
+    let mut budget = Budget::new(BudgetSetting::default());
+    let (mut now, mut ran, mut counts, mut lent) = (Nanos(1), Nanos::ZERO, Reading::default(), Nanos::ZERO);
+    let step = Nanos::from_millis(5);
+    while now < Nanos::from_secs(600) {
+        let at_ms = now.0 / 1_000_000;
+        let busy = at_ms % (on_ms + off_ms) < on_ms;
+        let reading = LendReading { counts, busy, ran, wants: true };
+        let lending = lender.step(now, &reading, &mut budget);
+        if lender.at_work() {
+            budget.pass(step);
+        }
+        if lending != Lending::Held {
+            ran = ran.plus(step);
+        }
+        if lending == Lending::Rung(TOP) {
+            lent = lent.plus(step);
+        }
+        if at_ms % 50 < 5 {
+            counts = Reading { count: counts.count + 1, sum: counts.sum + 1_000_000, work: ran.0 };
+        }
+        now = now.plus(step);
+    }
+    lent.0 as f64 / now.0 as f64
+}
+
 /// Lends from the top for some seconds as on a CPU, beside servers at `loads` that lose `harm` at the top and nothing
 /// elsewhere; the rung at the end.
 fn ends_on(loads: &[f64], harm: f64, seconds: u64, seed: u64) -> Rung {
@@ -143,6 +175,21 @@ fn background_that_overruns_a_queue_is_sheltered() {
 fn a_queue_that_is_overrun_by_its_own_callers_keeps_the_top() {
     let kept = on_top(&[1.2], 0.0, 40);
     assert!(kept >= RUNS * 9 / 10, "in {kept} of {RUNS} runs");
+}
+
+#[test]
+fn harmless_background_is_lent_the_top_beside_a_foreground_that_computes_for_seconds() {
+    for (on_ms, off_ms) in [(3_000, 500), (2_000, 900), (20_000, 500), (1_200, 300)] {
+        let lent: f64 =
+            (0..4).map(|seed| lent_beside_seconds_of_computing(on_ms, off_ms, seed)).sum::<f64>() / 4.0;
+        assert!(lent > 0.8, "{on_ms} ms of computing, {off_ms} ms of rest: {lent:.2}");
+    }
+}
+
+#[test]
+fn several_servers_together_are_rarely_idle_and_not_taken_for_overrun() {
+    let kept = on_top(&[0.4; 8], 0.0, 120);
+    assert!(kept >= RUNS * 8 / 10, "in {kept} of {RUNS} runs");
 }
 
 #[test]

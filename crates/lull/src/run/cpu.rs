@@ -47,8 +47,10 @@ const RECOVERY: u32 = 4;
 const LONGEST_TEST: Nanos = Nanos::from_millis(200);
 /// CPUs are exchanged when the foreground uses one of them less by this share of a CPU.
 const MARGIN: f64 = 0.1;
-/// The job wants the CPU if it used this share of one since it was last asked.
+/// The job wants the CPU if it used this share of one between two looks, and for so long after: one that reads and computes in
+/// turn pauses for a look now and then.
 const WANTS: Share = Share::percent(1);
+const WANTS_FOR: Nanos = Nanos::from_millis(50);
 /// A foreground that uses less of one CPU is that of a machine at rest: its daemons need no tests, and get none.
 pub(crate) const AT_REST: Share = Share::percent(5);
 /// That share is a mean over about this time.
@@ -132,6 +134,8 @@ pub(crate) struct Cpu {
     /// Bursts of a foreground at work.
     counts: Reading,
     wants: bool,
+    /// When the job last used a CPU, or was held.
+    used: Option<Nanos>,
     ran: Nanos,
     looked: Nanos,
     frozen: bool,
@@ -174,6 +178,7 @@ impl Cpu {
             share: 0.0,
             counts: Reading::default(),
             wants: false,
+            used: None,
             ran: Nanos::ZERO,
             looked: now,
             frozen: false,
@@ -212,7 +217,10 @@ impl Cpu {
         let before = std::mem::replace(&mut self.totals, self.cpus.totals(now));
         let used = self.totals.background_busy.since(before.background_busy);
         // Who is held cannot show that it wants more.
-        self.wants = if is_held { self.wants } else { used >= WANTS.of(span) };
+        if used >= WANTS.of(span) || (is_held && self.wants) {
+            self.used = Some(now);
+        }
+        self.wants = self.used.is_some_and(|at| now.since(at) < WANTS_FOR);
         let mut busy = self.cpus.running(now)[0] > 0;
         let counts = match &self.slo {
             Some(slo) => {

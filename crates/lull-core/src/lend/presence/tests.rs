@@ -40,6 +40,6 @@ fn the_share_of_busy_time_is_known_with_and_without_the_latest() {
     presence.look(secs(8), 12, true);
     presence.look(secs(9), 12, true);
     assert!((presence.occupied() - 6.0 / 9.0).abs() < 1e-9);
-    assert!((presence.occupied_beside(secs(3)) - 0.5).abs() < 1e-9);
-    assert!(presence.occupied_beside(secs(100)).abs() < 1e-9, "never below nothing");
+    assert_eq!(presence.occupied_beside(secs(3)), Some(0.5));
+    assert_eq!(presence.occupied_beside(secs(9)), None, "nothing is left");
 }

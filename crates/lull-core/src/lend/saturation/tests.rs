@@ -2,6 +2,7 @@ use super::*;
 
 const STEP: Nanos = Nanos::from_millis(5);
 const LENT: Rung = Rung { first: 2, second: 6 };
+const SOME: Nanos = Nanos::from_secs(20);
 
 struct Bench {
     saturation: Saturation,
@@ -15,7 +16,7 @@ impl Bench {
 
     /// Looks for so many milliseconds at a foreground of half a load, until something is told.
     fn look(&mut self, millis: u64, busy: bool, lent: bool) -> Option<Sign> {
-        self.look_at(millis, Look { busy, lent, load: 0.5 })
+        self.look_at(millis, Look { busy, lent, load: Some(0.5) })
     }
 
     fn look_at(&mut self, millis: u64, look: Look) -> Option<Sign> {
@@ -27,8 +28,15 @@ impl Bench {
 
     fn suspect(&mut self) {
         self.look(5, false, true);
-        assert_eq!(self.look(1_000, true, true), Some(Sign::Suspect));
+        assert_eq!(self.look(1_100, true, true), Some(Sign::Suspect));
         self.saturation.judge(self.now, LENT);
+    }
+
+    fn convict(&mut self) {
+        self.suspect();
+        assert_eq!(self.look(2_000, true, false), None, "what queued up is served");
+        assert!(matches!(self.look(200, false, false), Some(Sign::Overrun(LENT, span)) if span >= STREAK));
+        self.saturation.convict(LENT, self.now.plus(SOME));
     }
 }
 
@@ -53,14 +61,36 @@ fn one_that_falls_idle_only_while_all_is_withheld_is_a_suspect() {
 }
 
 #[test]
-fn one_that_falls_idle_in_the_shelter_was_overrun() {
+fn one_that_falls_idle_in_the_shelter_was_overrun_and_is_lent_to_again_after_a_while() {
+    let mut bench = Bench::new();
+    bench.convict();
+    assert_eq!(bench.look(19_000, false, false), None);
+    assert_eq!(bench.look(2_000, false, false), Some(Sign::LendAgain(LENT)));
+    bench.suspect();
+}
+
+#[test]
+fn one_idle_look_in_the_shelter_proves_nothing() {
     let mut bench = Bench::new();
     bench.suspect();
-    assert_eq!(bench.look(2_000, true, false), None);
+    assert_eq!(bench.look(3_000, true, false), None);
     assert_eq!(bench.look(5, false, false), None);
-    assert_eq!(bench.look(20_000, true, false), None, "it stays sheltered, and no verdict follows");
-    assert_eq!(bench.look(5, false, true), None);
-    assert_eq!(bench.look(1_000, true, true), Some(Sign::Suspect), "and is watched again once lent to");
+    assert_eq!(bench.look(20_000, true, false), Some(Sign::LendAgain(LENT)));
+}
+
+#[test]
+fn one_that_computes_for_seconds_by_itself_is_found_out_in_the_shelter_and_left_alone_from_then_on() {
+    let mut bench = Bench::new();
+    bench.convict();
+    let mut sign = None;
+    while sign.is_none() {
+        sign = bench.look(3_000, true, false).or_else(|| bench.look(500, false, false));
+    }
+    assert_eq!(sign, Some(Sign::LendAgain(LENT)));
+    for _ in 0..1_000 {
+        assert_eq!(bench.look(3_000, true, true), None);
+        assert_eq!(bench.look(500, false, true), None);
+    }
 }
 
 #[test]
@@ -68,42 +98,44 @@ fn one_that_is_busy_in_the_shelter_is_acquitted_and_excused_for_longer_each_time
     let mut bench = Bench::new();
     let mut excused = Vec::new();
     for _ in 0..3 {
-        bench.suspect();
-        assert_eq!(bench.look(10_000, true, false), Some(Sign::Acquitted(LENT)));
+        assert!(bench.look(6_000, true, true) == Some(Sign::Suspect), "never seen idle since");
+        bench.saturation.judge(bench.now, LENT);
+        assert_eq!(bench.look(61_000, true, false), Some(Sign::LendAgain(LENT)));
         let from = bench.now;
-        while bench.look(5, false, true).is_none() && bench.look(1_000, true, true).is_none() {}
+        while bench.look(1_000, true, true).is_none() {}
         excused.push(bench.now.since(from));
+        bench.saturation.judge(bench.now, LENT);
+        bench.saturation.rest(State::Watching);
     }
+    let at_least = |times: u64| EXCUSED.times(times);
     assert!(
-        excused[0] >= EXCUSED && excused[1] >= EXCUSED.times(2) && excused[2] >= EXCUSED.times(4),
+        excused[0] >= at_least(1) && excused[1] >= at_least(2) && excused[2] >= at_least(4),
         "{excused:?}"
     );
-}
-
-#[test]
-fn one_that_never_falls_idle_is_no_suspect() {
-    assert_eq!(Bench::new().look(100_000, true, true), None);
-    let mut bench = Bench::new();
-    bench.look(5, false, false);
-    bench.look(31_000, true, false);
-    assert_eq!(bench.look(2_000, true, true), None, "that it did is long ago");
 }
 
 #[test]
 fn work_that_begins_after_rest_is_no_overrun_server() {
     let mut bench = Bench::new();
     bench.look(1_000, false, true);
-    assert_eq!(bench.look_at(20_000, Look { busy: true, lent: true, load: 0.05 }), None);
+    assert_eq!(bench.look_at(20_000, Look { busy: true, lent: true, load: Some(0.05) }), None);
+}
+
+#[test]
+fn one_of_which_nothing_is_known_is_tried_out_after_some_seconds() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.look_at(1_900, Look { busy: true, lent: true, load: None }), None);
+    assert_eq!(bench.look_at(200, Look { busy: true, lent: true, load: None }), Some(Sign::Suspect));
 }
 
 #[test]
 fn a_foreground_that_leaves_ends_what_was_begun() {
     let mut bench = Bench::new();
     bench.suspect();
-    bench.saturation.interrupt(bench.now);
+    assert_eq!(bench.saturation.interrupt(), Some(Sign::LendAgain(LENT)));
     assert_eq!(bench.look(10_000, true, false), None, "nobody is judged any more");
     bench.look(5, false, true);
     bench.look(900, true, true);
-    bench.saturation.interrupt(bench.now);
+    assert_eq!(bench.saturation.interrupt(), None);
     assert_eq!(bench.look(900, true, true), None, "a streak does not outlast its pause");
 }

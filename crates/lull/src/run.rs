@@ -272,6 +272,9 @@ fn start(
     words: &[String],
     born: Nanos,
 ) -> anyhow::Result<Started> {
+    let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
+    // Before the group is made: a queue that is refused ends the run here.
+    let queues = arrange(&settings.qdiscs)?;
     let mut notes = Vec::new();
     let group = make_group(settings, &mut notes);
     let mut settings = settings.clone();
@@ -280,8 +283,6 @@ fn start(
         settings.net = LendNet::Never;
     }
     let settings = &settings;
-    let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
-    let queues = arrange(&settings.qdiscs)?;
     let (signals, inherited) = front::take_signals()?;
     let status = StatusLine::new(wants_status(settings));
     let shed = Shed { aim: settings.memory, born };

@@ -105,6 +105,16 @@ fn root_a_command_that_is_missing_leaves_no_arrangement() {
     wait_until("the arrangement to go", || !is_arranged(&bed));
 }
 
+#[test]
+fn root_a_value_that_was_taken_for_the_command_is_told_as_one() {
+    let Some(bed) = plain() else { return };
+    // As with --qdisc, which would need a default route here.
+    let output = common::output(&mut on_left(&bed, &["--net-answer", "no-such.service"], &["true"]));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), told.lines().count()), (Some(127), 1), "{told}");
+    assert!(told.contains("write --net-answer=no-such.service"), "{told}");
+}
+
 /// A job that runs until its first process is killed.
 fn running(bed: &Bed, marker: &str) -> (Child, u32) {
     let child = spawn_marked(&mut on_left(bed, &OPTIONS, &["sleep", "1000"]), marker);

@@ -107,5 +107,17 @@ pub fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
+/// A share from 1 to 100 in whole percent, with its sign or without.
+///
+/// # Errors
+/// What else the text may be, for a person.
+pub fn percent(text: &str) -> Result<u64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse();
+    number
+        .ok()
+        .filter(|percent| (1..=100).contains(percent))
+        .ok_or_else(|| "write a whole number from 1 to 100, like 25 or 25%".to_owned())
+}
+
 #[cfg(test)]
 mod tests;

@@ -74,6 +74,7 @@ use guardian::Guardian;
 use memory::shed::Shed;
 use memory::start::Begins;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
+use net::options::value_without_equals;
 use net::when_used::is_possible;
 use settings::{Given, LendNet, ResourceChoice, RunSettings, SensorChoice, StatusChoice};
 use status::StatusLine;
@@ -272,6 +273,9 @@ fn start(
     words: &[String],
     born: Nanos,
 ) -> anyhow::Result<Started> {
+    let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
+    // Before the group is made: a queue that is refused ends the run here.
+    let queues = arrange(&settings.qdiscs)?;
     let mut notes = Vec::new();
     let group = make_group(settings, &mut notes);
     let mut settings = settings.clone();
@@ -280,8 +284,6 @@ fn start(
         settings.net = LendNet::Never;
     }
     let settings = &settings;
-    let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
-    let queues = arrange(&settings.qdiscs)?;
     let (signals, inherited) = front::take_signals()?;
     let status = StatusLine::new(wants_status(settings));
     let shed = Shed { aim: settings.memory, born };
@@ -326,6 +328,10 @@ fn start(
         let missing = error.raw_os_error() == Some(libc::ENOENT);
         let status = if missing { STATUS_NOT_FOUND } else { STATUS_NOT_EXECUTABLE };
         let advice = if missing { "check the name and PATH" } else { "check that it is an executable file" };
+        let given: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let meant = value_without_equals(&given, &words[0]).filter(|_| missing);
+        let advice = meant.unwrap_or_else(|| advice.to_owned());
         status::say(&format!("cannot run '{}': {error}; {advice}", words[0]));
         let _ = nix::sys::wait::waitpid(job, None);
         release(&queues);

@@ -5,11 +5,13 @@
 
 mod common;
 
-use std::process::{Child, Command};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output};
 
 use common::net::{bed, for_bash, receiver};
 use common::{
-    assert_nothing_left, clean_text, finish, helper, lull_run, new_marker, send, spawn_marked, wait_until,
+    assert_nothing_left, clean_text, finish, groups_of, helper, lull_run, new_marker, send, spawn_marked,
+    wait_until,
 };
 use lull_bench::netbed::{self, Bed};
 
@@ -62,14 +64,34 @@ fn root_the_jobs_packets_are_in_the_last_class_and_all_is_undone() {
     assert_eq!(tc(&bed, &["qdisc", "show", "dev", netbed::DEVICE]), before);
 }
 
+/// What a run says that is refused, which leaves nothing of lull.
+fn refused(bed: &Bed, options: &[&str]) -> Output {
+    let marker = new_marker();
+    let child = spawn_marked(&mut on_left(bed, options, &["echo", "ran"]), &marker);
+    let front = child.id();
+    let output = finish(child);
+    // At once: the next start of any run takes away what another has left.
+    assert_eq!(groups_of(front), [] as [PathBuf; 0]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(125), 0));
+    assert_nothing_left(front, &marker);
+    output
+}
+
+#[test]
+fn root_an_interface_that_is_missing_is_refused() {
+    let Some(bed) = plain() else { return };
+    let output = refused(&bed, &[OPTIONS[0], OPTIONS[1], "--qdisc=net7"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("net7") && told.lines().count() == 1, "{told}");
+}
+
 #[test]
 fn root_an_arrangement_of_somebody_elses_is_refused_in_one_line() {
     let Some(bed) = bed() else { return };
     let before = tc(&bed, &["qdisc", "show", "dev", netbed::DEVICE]);
     let options = [OPTIONS[0], OPTIONS[1], "--qdisc=net0"];
-    let output = common::output(&mut on_left(&bed, &options, &["echo", "ran"]));
+    let output = refused(&bed, &options);
     let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(125), 0), "{told}");
     assert!(told.contains("--qdisc: the queue of 'net0' is arranged already (tbf"), "{told}");
     assert_eq!(told.lines().count(), 1, "{told}");
     assert_eq!(tc(&bed, &["qdisc", "show", "dev", netbed::DEVICE]), before);
@@ -81,6 +103,16 @@ fn root_a_command_that_is_missing_leaves_no_arrangement() {
     let output = common::output(&mut on_left(&bed, &OPTIONS, &["/no/such/command"]));
     assert_eq!(output.status.code(), Some(127));
     wait_until("the arrangement to go", || !is_arranged(&bed));
+}
+
+#[test]
+fn root_a_value_that_was_taken_for_the_command_is_told_as_one() {
+    let Some(bed) = plain() else { return };
+    // As with --qdisc, which would need a default route here.
+    let output = common::output(&mut on_left(&bed, &["--net-answer", "no-such.service"], &["true"]));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), told.lines().count()), (Some(127), 1), "{told}");
+    assert!(told.contains("write --net-answer=no-such.service"), "{told}");
 }
 
 /// A job that runs until its first process is killed.

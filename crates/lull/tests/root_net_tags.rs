@@ -118,6 +118,18 @@ fn root_named_datagrams_of_other_programs_are_background() {
     wait_until("the programs to go", || !comes_marked(&cases[0].0, cases[0].1));
 }
 
+#[test]
+fn root_an_address_that_the_host_does_not_have_is_told() {
+    let Some(bed) = bed() else { return };
+    let own = bed.left.v4().to_string();
+    let mut command = lull_run(&["--json", "--net-address", &format!("192.0.2.1,{own}")], &["true"]);
+    bed.left.namespace().confine(&mut command);
+    let output = common::output(&mut command);
+    let summary: Value = serde_json::from_slice(&output.stderr).unwrap();
+    let notes = summary["notes"].to_string();
+    assert!(notes.contains("--net-address: 192.0.2.1 is no address") && !notes.contains(&own), "{notes}");
+}
+
 fn listen(host: &Host, port: u16) -> TcpListener {
     let any = SocketAddr::new(host.v4(), port);
     host.namespace().inside(|| TcpListener::bind(any)).unwrap().unwrap()

@@ -36,3 +36,11 @@ proptest! {
         prop_assert!((whole(value) as f64 - value).abs() <= 0.5);
     }
 }
+
+#[test]
+fn a_percentage_has_its_sign_or_not() {
+    assert_eq!((percent("25"), percent("25%"), percent("100%")), (Ok(25), Ok(25), Ok(100)));
+    for text in ["0%", "101", "25%%", "2.5%", "%", ""] {
+        assert!(percent(text).is_err_and(|told| told.contains("25%")), "{text}");
+    }
+}

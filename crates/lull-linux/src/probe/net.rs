@@ -5,6 +5,8 @@
 //!
 //! Source: netdevice(7), `Documentation/networking/ip-sysctl.rst`.
 
+use std::net::IpAddr;
+
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use serde::Serialize;
 
@@ -73,6 +75,15 @@ pub fn interfaces(root: &Root) -> Vec<InterfaceFacts> {
         });
     }
     found
+}
+
+/// Whether an interface of this host has this address.
+pub fn has_address(wanted: IpAddr) -> bool {
+    nix::ifaddrs::getifaddrs().into_iter().flatten().filter_map(|entry| entry.address).any(|found| {
+        let v4 = found.as_sockaddr_in().map(|found| IpAddr::V4(found.ip()));
+        v4.or_else(|| found.as_sockaddr_in6().map(|found| IpAddr::V6(found.ip())))
+            == Some(wanted.to_canonical())
+    })
 }
 
 #[cfg(test)]

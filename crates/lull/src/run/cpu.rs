@@ -97,11 +97,15 @@ impl CpuSummary {
     /// A few lines for a person.
     pub(crate) fn text(&self) -> String {
         let mut text = format!(
-            "lull: cpu: background {} of CPU time, foreground {}; lent {}\n",
+            "lull: cpu: background {} of CPU time, foreground {}; lent {}",
             Nanos(self.background_busy_ns),
             Nanos(self.foreground_busy_ns),
             self.lent
         );
+        if self.tested_ns > 0 {
+            text += &format!("; {} withheld for tests", Nanos(self.tested_ns));
+        }
+        text.push('\n');
         match &self.slowdown {
             Some(slowdown) => {
                 text +=
@@ -188,6 +192,12 @@ impl Cpu {
     /// Whether the job has to be frozen.
     pub(crate) fn is_frozen(&self) -> bool {
         self.frozen
+    }
+
+    /// Whether that is in order to test what the job costs, and not because it is known to do harm.
+    pub(crate) fn is_tested(&self) -> bool {
+        let lends = self.lender.status(&self.budget).rung != Rung::BOTTOM;
+        self.frozen && self.lending == Lending::Held && lends
     }
 
     /// Looks at the CPUs and decides; `is_held`: the job is frozen now, on whoever's behalf. Returns when to look again.

@@ -81,6 +81,9 @@ pub(crate) struct Status {
     pub(crate) memory: Option<String>,
     /// The CPUs want the job frozen.
     pub(crate) frozen_for_cpu: bool,
+    /// … in order to test what the job costs.
+    #[serde(default)]
+    pub(crate) frozen_for_test: bool,
     /// An interface wants the job frozen.
     pub(crate) frozen_for_net: bool,
     /// What the policy is doing, where it holds the whole job.

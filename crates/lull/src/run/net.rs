@@ -31,7 +31,7 @@ use lull_core::{
     derive_state,
 };
 use lull_linux::gate::room::Room;
-use lull_linux::probe::net::{NetFacts, interfaces};
+use lull_linux::probe::net::{NetFacts, has_address, interfaces};
 use lull_linux::root::Root;
 use serde::{Deserialize, Serialize};
 
@@ -205,6 +205,11 @@ impl Net {
         }
         if let Err(error) = sensor.tag_sockets(&settings.tags) {
             notes.push(format!("connections of other programs keep their class: {error}"));
+        }
+        for address in settings.tags.addresses.iter().filter(|address| !has_address(**address)) {
+            notes.push(format!(
+                "--net-address: {address} is no address of this host; `ip address` shows those that it has"
+            ));
         }
         let hold = settings.hold.map(|hold| HoldSetting { floor: FLOOR, ..hold });
         let rules = Rules {

@@ -106,6 +106,7 @@ pub(crate) fn text(status: &Status) -> String {
         return format!("lull {regulation} | active {:.0}%", status.active * 100.0);
     }
     let doing = match (status.frozen, status.waiting, status.state) {
+        (true, ..) if status.frozen_for_test => "held: testing what the job costs",
         (true, ..) if status.frozen_for_cpu => "held: the foreground uses the CPUs",
         (true, ..) if status.frozen_for_net => "held: the foreground uses the network",
         (true, ..) => "frozen: the foreground uses the disk",

@@ -236,6 +236,11 @@ pub(crate) fn bytes(n: u64) -> String {
     if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
 }
 
+/// How often, in words.
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a percentage for a person")]
 fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 * 100.0 }
@@ -256,10 +261,10 @@ impl Summary {
             let job = self.command.first().map_or("job", String::as_str);
             let _ = writeln!(
                 text,
-                "lull: {job} in {}, {active:.1}% of it active; policy {}, held {} times, {} in all",
+                "lull: {job} in {}, {active:.1}% of it active; policy {}, held {}, {} in all",
                 Nanos(self.wall_ns),
                 self.policy,
-                self.freezes,
+                times(self.freezes),
                 Nanos(self.frozen_ns)
             );
             let _ = writeln!(text, "lull: {learnt}");
@@ -277,7 +282,7 @@ impl Summary {
             self.gate.cached,
         );
         if self.freezes > 0 {
-            let _ = writeln!(text, "lull: frozen {} times, {} in all", self.freezes, Nanos(self.frozen_ns));
+            let _ = writeln!(text, "lull: frozen {}, {} in all", times(self.freezes), Nanos(self.frozen_ns));
         }
         for disk in self.disks.iter().filter(|disk| disk.background_requests + disk.foreground_requests > 0) {
             let _ = write!(

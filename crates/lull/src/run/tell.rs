@@ -109,6 +109,7 @@ pub(super) fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nano
     if let Some(cpu) = &engine.cpu {
         status.cpu_slowdown = cpu.slowdown();
         status.frozen_for_cpu = cpu.is_frozen();
+        status.frozen_for_test = cpu.is_tested();
     }
     status.regulation = engine.regulator.as_ref().map(Regulator::doing);
     if let Some(net) = &engine.net {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::contender::Contender;
 use crate::experiment::args::Common;
-use crate::units::Bytes;
+use crate::units::{Bytes, percent};
 
 /// The cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -49,7 +49,7 @@ pub struct DiskArgs {
     pub warmup: f64,
     /// Foreground intensities on the slow disk, in percent.
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = [10, 25, 50, 75, 100],
-          value_parser = clap::value_parser!(u64).range(1..=100))]
+          value_parser = percent)]
     pub intensities: Vec<u64>,
     /// Pin the disk's scheduler for all contenders but bfq (root) [default: leave it].
     #[arg(long, value_name = "NAME")]

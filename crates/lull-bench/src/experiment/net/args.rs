@@ -5,6 +5,7 @@ use lull_core::{Interval, IntervalChoice, Nanos};
 
 use crate::contender::Contender;
 use crate::experiment::args::Common;
+use crate::units::percent;
 
 /// The cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -102,7 +103,7 @@ pub struct NetArgs {
     /// Shares of time in which a transferring foreground sends, in percent: a case for each.
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = [25],
           default_value_if("figure", ArgPredicate::IsPresent, sweep::INTENSITIES),
-          value_parser = clap::value_parser!(u64).range(1..=100))]
+          value_parser = percent)]
     pub intensity: Vec<u64>,
     /// Time between two datagrams that measure the round trip beside a connection (tcp-tcp, tcp-down); 0 for none.
     #[arg(long, value_name = "TIME", default_value = "20ms")]

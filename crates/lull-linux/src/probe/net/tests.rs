@@ -18,3 +18,11 @@ fn the_most_yielding_congestion_control_is_taken() {
     assert_eq!(with(&["reno", "bbr", "cubic"]).most_yielding(), Some("reno"));
     assert_eq!(with(&[]).most_yielding(), None);
 }
+
+#[test]
+fn an_address_is_of_this_host_or_not() {
+    let has = |address: &str| has_address(address.parse().unwrap());
+    assert!(has("127.0.0.1") && has("::ffff:127.0.0.1"));
+    // To everybody, and to many: no host's own.
+    assert!(!has("255.255.255.255") && !has("ff02::1"));
+}

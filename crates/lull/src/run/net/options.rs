@@ -156,6 +156,15 @@ impl NetOptions {
     }
 }
 
+/// What to say when the command was not found and may have been meant as the value of an option that takes its value by `=` alone:
+/// of all words of the command line, the first that is `command` follows such an option.
+pub(crate) fn value_without_equals(words: &[String], command: &str) -> Option<String> {
+    let at = words.iter().position(|word| word == command)?;
+    let option = words.get(at.checked_sub(1)?)?;
+    let takes = ["--qdisc", "--net-answer"].contains(&option.as_str());
+    takes.then(|| format!("if it is the value of {option}, write {option}={command}"))
+}
+
 fn either<T>(first: Vec<T>, second: Vec<T>) -> Vec<T> {
     if first.is_empty() { second } else { first }
 }

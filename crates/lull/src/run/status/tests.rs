@@ -36,3 +36,11 @@ fn a_policy_that_holds_the_whole_job_says_what_it_does() {
     let status = Status { active: 0.25, regulation: Some("smart: held".into()), ..Status::default() };
     assert_eq!(text(&status), "lull smart: held | active 25%");
 }
+
+#[test]
+fn a_test_is_told_from_a_hold() {
+    let mut status = Status { frozen: true, frozen_for_cpu: true, ..Status::default() };
+    assert!(text(&status).contains("held: the foreground uses the CPUs"), "{}", text(&status));
+    status.frozen_for_test = true;
+    assert!(text(&status).contains("held: testing what the job costs"), "{}", text(&status));
+}

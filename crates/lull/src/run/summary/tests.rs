@@ -1,6 +1,6 @@
 //! What the summary says.
 
-use super::{Delays, DiskSummary, SlowdownSummary, Summary, bytes};
+use super::{CpuSummary, Delays, DiskSummary, SlowdownSummary, Summary, bytes};
 
 #[test]
 fn bytes_have_units() {
@@ -88,4 +88,26 @@ fn a_policy_that_holds_the_whole_job_is_told_with_its_holds() {
     let text = summary.text();
     assert!(text.contains("make in 4s, 75.0% of it active; policy smart, held 3 times, 1s in all"), "{text}");
     assert!(text.contains("ended before") && !text.contains("calls gated"), "{text}");
+}
+
+#[test]
+fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
+    let mut summary = Summary {
+        is_complete: true,
+        freezes: 1,
+        frozen_ns: 3_600_000_000,
+        cpu: Some(CpuSummary {
+            lent: "2 CPUs, never held".into(),
+            tested_ns: 3_600_000_000,
+            ..CpuSummary::default()
+        }),
+        ..Summary::default()
+    };
+    let text = summary.text();
+    assert!(text.contains("lull: frozen once, 3.60s in all\n"), "{text}");
+    assert!(text.contains("; lent 2 CPUs, never held; 3.60s withheld for tests\n"), "{text}");
+    summary.freezes = 2;
+    summary.cpu = Some(CpuSummary { tested_ns: 0, ..summary.cpu.unwrap() });
+    let text = summary.text();
+    assert!(text.contains("frozen 2 times, ") && !text.contains("withheld"), "{text}");
 }

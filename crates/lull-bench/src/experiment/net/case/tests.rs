@@ -14,7 +14,7 @@ fn case(group: NetCase) -> Case {
 
 #[test]
 fn there_is_a_case_for_each_intensity_of_a_transfer() {
-    let args = Asked::parse_from(["net", "--intensity", "10,90"]).args;
+    let args = Asked::parse_from(["net", "--intensity", "10,90%"]).args;
     let names = |group| Case::all_of(group, &args).into_iter().map(|case| case.name).collect::<Vec<_>>();
     assert_eq!(names(NetCase::TcpUdpFar), ["tcp-udp-far-10", "tcp-udp-far-90"]);
     assert_eq!(names(NetCase::TcpDown), ["tcp-down-10", "tcp-down-90"]);

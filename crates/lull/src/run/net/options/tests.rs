@@ -1,6 +1,6 @@
 //! What wins, and what is refused.
 
-use super::NetOptions;
+use super::{NetOptions, value_without_equals};
 use crate::run::settings::{Given, parse};
 
 fn refusal(text: &str) -> String {
@@ -50,4 +50,19 @@ fn what_makes_no_sense_is_refused_by_name() {
     let many: Vec<String> = (1..=17).map(|port| format!("\"{port}\"")).collect();
     let error = refusal(&format!("[run]\nresources = [\"net\"]\nnet-ports = [{}]\n", many.join(", ")));
     assert!(error.contains("17 are too many"), "{error}");
+}
+
+#[test]
+fn a_value_after_a_blank_is_taken_for_what_it_is() {
+    let hint = |line: &str, command| {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        value_without_equals(&words, command)
+    };
+    let told = hint("lull run --qdisc eth0:90mbit -- true", "eth0:90mbit").unwrap();
+    assert!(told.ends_with(" --qdisc=eth0:90mbit"), "{told}");
+    assert!(
+        hint("lull run --net-answer a.service true", "a.service").unwrap().contains("--net-answer=a.service")
+    );
+    assert_eq!(hint("lull run --qdisc -- eth0", "eth0"), None);
+    assert_eq!(hint("lull run -q eth0 --qdisc eth0", "eth0"), None);
 }

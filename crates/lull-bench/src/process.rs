@@ -9,12 +9,13 @@
 //! A started process leads its own process group (a stopped background job cannot leave children behind) but stays in
 //! the session: under autogroup, nice values count only within one session. Its standard input is empty, its standard
 //! error is kept to the last few kilobytes for error messages. It is reaped by `wait4`, which also gives the processor
-//! time of the whole tree it waited for.
+//! time of the whole tree it waited for; what it left behind can be [waited for](Proc::await_left_behind) too.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -30,12 +31,18 @@ use nix::unistd::Pid;
 use crate::error::Context;
 use crate::{Error, clock, stop};
 
+mod orphans;
+
+pub use orphans::{Usage, adopt};
+
 /// How often a waiting harness looks at its stop flag.
 pub const POLL: Duration = Duration::from_millis(10);
 /// How long a stopped process has to end by itself.
 const GRACE: Nanos = Nanos::from_secs(10);
 /// How long the children that it left behind have to be gone.
 const LEFT_BEHIND: Nanos = Nanos::from_secs(2);
+/// How long helpers in sessions of their own have to put back what they changed, on a busy machine.
+pub const HELPERS_END: Nanos = Nanos::from_secs(10);
 const KEPT_ERRORS: usize = 4096;
 
 /// The program that embeds the load generators and `run`, as others start it.
@@ -103,6 +110,24 @@ pub struct Exit {
     pub peak_bytes: u64,
 }
 
+impl Exit {
+    /// With what others used.
+    #[must_use]
+    pub fn and(self, others: Usage) -> Self {
+        let Usage { cpu, peak_bytes } = Usage { cpu: self.cpu, peak_bytes: self.peak_bytes }.and(others);
+        Self { cpu, peak_bytes, ..self }
+    }
+}
+
+/// What a process left behind when it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftBehind {
+    /// What those used that have ended.
+    pub usage: Usage,
+    /// Whether all have ended.
+    pub all_ended: bool,
+}
+
 /// A running process that does not outlive its owner.
 #[derive(Debug)]
 pub struct Proc {
@@ -110,6 +135,10 @@ pub struct Proc {
     handle: Option<OwnedFd>,
     command: String,
     exit: Option<Exit>,
+    /// Children of the harness that this one cannot have left behind.
+    before: BTreeSet<i32>,
+    /// What the orphans used that were reaped.
+    orphans: Usage,
     stdin: Option<ChildStdin>,
     errors: Arc<Mutex<Vec<u8>>>,
     errors_done: Option<thread::JoinHandle<()>>,
@@ -146,11 +175,15 @@ impl Proc {
                 builder.pre_exec(|| nix::sys::prctl::set_pdeathsig(Signal::SIGTERM).map_err(Into::into))
             };
         }
+        let mut leaders = orphans::leaders();
+        let before = orphans::strangers(&leaders);
         let mut child = builder.spawn().map_err(|e| fail(format!("cannot start it: {e}")))?;
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(fail("its output is not connected".to_owned()));
         };
         let pid = Pid::from_raw(i32::try_from(child.id()).map_err(|_| fail("bad process id".to_owned()))?);
+        leaders.insert(pid.as_raw());
+        drop(leaders);
         let errors = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&errors);
         let errors_done = thread::spawn(move || keep_tail(stderr, &kept));
@@ -161,6 +194,8 @@ impl Proc {
                 handle: pidfd(pid),
                 command,
                 exit: None,
+                before,
+                orphans: Usage::default(),
                 stdin,
                 errors,
                 errors_done: Some(errors_done),
@@ -182,22 +217,46 @@ impl Proc {
     /// How it ended, if it has.
     pub fn poll(&mut self) -> Result<Option<Exit>, Error> {
         if self.exit.is_none() {
-            let mut status = 0;
-            // SAFETY: rusage is a plain struct of integers; all zero is a valid one.
-            let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-            // SAFETY: both pointers are to live, writable values of the right type.
-            let result =
-                unsafe { libc::wait4(self.pid.as_raw(), &raw mut status, libc::WNOHANG, &raw mut usage) };
-            if result < 0 {
-                return Err(std::io::Error::last_os_error()).to("wait for a process");
-            }
-            if result > 0 {
-                let cpu = span(usage.ru_utime).plus(span(usage.ru_stime));
-                let peak_bytes = u64::try_from(usage.ru_maxrss).unwrap_or(0).saturating_mul(1024);
-                self.exit = Some(Exit { status: ExitStatus::from_raw(status), cpu, peak_bytes });
-            }
+            let reaped = orphans::reap(self.pid.as_raw()).to("wait for a process")?;
+            self.exit = reaped.map(|(status, Usage { cpu, peak_bytes })| Exit { status, cpu, peak_bytes });
         }
         Ok(self.exit)
+    }
+
+    /// Once it has ended, waits until everything has ended that it left behind, at most so long. Only a harness that
+    /// [adopts](adopt) knows of any, and cannot tell one process's orphans from those of another that runs at the same time.
+    pub fn await_left_behind(&mut self, limit: Nanos) -> LeftBehind {
+        let deadline = clock::now().plus(limit);
+        let mut left = BTreeSet::new();
+        loop {
+            if left.is_empty() {
+                // Those that have ended may have left others.
+                left = &orphans::strangers(&orphans::leaders()) - &self.before;
+            }
+            if left.is_empty() {
+                return LeftBehind { usage: self.orphans, all_ended: true };
+            }
+            left.retain(|pid| self.is_alive(*pid));
+            if left.is_empty() {
+                continue;
+            }
+            if clock::now() >= deadline || stop::requested() {
+                return LeftBehind { usage: self.orphans, all_ended: false };
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Whether this orphan lives; counts one that has ended. Below zero, those of that process group.
+    fn is_alive(&mut self, pid: i32) -> bool {
+        loop {
+            match orphans::reap(pid) {
+                Ok(Some((_, usage))) => self.orphans = self.orphans.and(usage),
+                Ok(None) => return true,
+                // No such child.
+                Err(_) => return false,
+            }
+        }
     }
 
     /// Waits for its end; gives up when the harness is asked to stop.
@@ -241,6 +300,8 @@ impl Proc {
         while killpg(self.pid, signal).is_ok() && clock::now() < deadline {
             thread::sleep(POLL);
             signal = Signal::SIGKILL;
+            // One that was adopted stays in its group until it is reaped.
+            self.is_alive(-self.pid.as_raw());
         }
         Ok(exit)
     }
@@ -305,12 +366,6 @@ fn pidfd(pid: Pid) -> Option<OwnedFd> {
     let descriptor = i32::try_from(result).ok().filter(|fd| *fd >= 0)?;
     // SAFETY: the kernel just made this descriptor for us alone.
     Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
-}
-
-fn span(time: libc::timeval) -> Nanos {
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
-    Nanos::from_secs(seconds).plus(Nanos::from_micros(micros))
 }
 
 fn keep_tail(mut stderr: impl Read, kept: &Mutex<Vec<u8>>) {

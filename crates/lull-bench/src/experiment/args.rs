@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::contender::Contender;
-use crate::process::Program;
+use crate::process::{self, Program};
 use crate::record::Host;
 use crate::report::{self, ReportArgs};
 
@@ -79,6 +79,9 @@ impl Common {
             eprintln!(
                 "lull bench: --awake: idle CPUs cannot be kept awake here; run as root, on a kernel with PM QoS"
             );
+        }
+        if let Err(error) = process::adopt() {
+            eprintln!("lull bench: {error}: what outlives a contender is not counted");
         }
         let host = Host { awake: awake.is_kept(), ..host::look(directory, program, self.seed) };
         (host, awake)

@@ -27,7 +27,7 @@ use crate::contender::scheduler::{Guard, SYS_BLOCK};
 use crate::contender::setting::{DirtyGuard, PROC_VM, SwapFile};
 use crate::contender::{Contender, group};
 use crate::error::Context;
-use crate::process::{Options, Proc, Program, shown};
+use crate::process::{HELPERS_END, Options, Proc, Program, shown};
 use crate::record::{Background, Run};
 use crate::units::Bytes;
 use crate::{Error, clock, corpus, stop};
@@ -269,6 +269,7 @@ fn timed(argv: &[OsString], bytes: impl Fn() -> u64) -> Result<Background, Error
         return Err(process.failed(&format!("it ended with {}", exit.status)));
     }
     let wall = clock::now().since(begun).as_secs_f64();
+    let exit = exit.and(process.await_left_behind(HELPERS_END).usage);
     Ok(Background {
         bytes: bytes(),
         window_s: wall,

@@ -19,7 +19,7 @@ use super::disk::tar_argv;
 use crate::contender::Contender;
 use crate::corpus::{self, Tree};
 use crate::error::Context;
-use crate::process::{Options, Proc, Program};
+use crate::process::{HELPERS_END, Options, Proc, Program};
 use crate::record::Background;
 use crate::stats::Summary;
 use crate::{Error, clock};
@@ -129,6 +129,7 @@ impl Quiet {
             let reader = thread::spawn(move || consume(stdout, keep));
             let exit = process.wait()?;
             walls.push(clock::now().since(begun));
+            let exit = exit.and(process.await_left_behind(HELPERS_END).usage);
             let (bytes, hash) = reader.join().unwrap_or((0, 0));
             if !exit.status.success() {
                 return Err(process.failed(&format!("it ended with {}", exit.status)));

@@ -18,6 +18,7 @@ use crate::stats::Interval;
 use crate::study::Study;
 use crate::study::observations::{self, Observation};
 use crate::study::pairs::{FEW, Pair};
+use crate::study::targets::Tally;
 
 /// For machines.
 pub const FILE_NAME: &str = "apps.json";
@@ -118,15 +119,14 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
         let best =
             pair.targets.get(2).map_or_else(|| "–".to_owned(), |target| format!("{:.3}", target.wanted));
         let by = lull.map(who_dominates).filter(|by| !by.is_empty()).unwrap_or_else(|| "–".to_owned());
-        let met = pair.targets.iter().filter(|target| target.met).count();
+        let met = Tally::of(&pair.targets);
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {best} | {by} | {met} of {} |",
+            "| {} | {} | {} | {} | {best} | {by} | {met} |",
             pair.case,
             ranged(lull.and_then(|lull| lull.p99)),
             ranged(lull.and_then(|lull| lull.throughput)),
-            ranged(lull.and_then(|lull| lull.background)),
-            pair.targets.len()
+            ranged(lull.and_then(|lull| lull.background))
         );
     }
     text.push_str("\nA question mark after a name: by medians, but it may be chance.\n\n## Observations 1-5 of the smart paper\n\n| the paper | here | today |\n|---|---|---|\n");

@@ -26,7 +26,7 @@ use crate::record::{Host, Record, Run};
 use crate::stats::Interval;
 use crate::study::Study;
 use crate::study::pairs::{Pair, Standing, runs_of};
-use crate::study::targets::Target;
+use crate::study::targets::{Tally, Target};
 
 mod charts;
 mod observations;
@@ -159,15 +159,14 @@ fn overview(pairs: &[Pair]) -> String {
     );
     for pair in pairs {
         let lull = pair.standing("lull");
-        let (met, all) = (pair.targets.iter().filter(|target| target.met).count(), pair.targets.len());
-        let class = if all == 0 {
+        let aims = Tally::of(&pair.targets);
+        let class = if aims.measured == 0 {
             "quiet"
-        } else if met == all {
+        } else if aims.met == aims.all {
             "met"
         } else {
             "missed"
         };
-        let aims = if all == 0 { "not measured".to_owned() } else { format!("{met} of {all}") };
         let by = lull.map(who_dominates).unwrap_or_default();
         let _ = write!(
             text,
@@ -272,12 +271,15 @@ fn table(pair: &Pair) -> String {
 fn targets(targets: &[Target]) -> String {
     let mut text = String::from("<ul>");
     for target in targets {
-        let (class, word) = if target.met { ("met", "met") } else { ("missed", "missed") };
         let bound = if target.at_most { "at most" } else { "at least" };
-        let got = target.got.map_or_else(|| "not measured".to_owned(), |got| format!("{got:.3}"));
+        let word = if target.met { "met" } else { "missed" };
+        let got = target.got.map_or_else(
+            || "<span class=quiet>not measured</span>".to_owned(),
+            |got| format!("{got:.3}, <span class={word}>{word}</span>"),
+        );
         let _ = write!(
             text,
-            "<li>aim for lull: {} {bound} {:.3}: {got}, <span class={class}>{word}</span></li>",
+            "<li>aim for lull: {} {bound} {:.3}: {got}</li>",
             escaped(&target.what),
             target.wanted
         );

@@ -2,6 +2,7 @@ use super::*;
 use crate::load::net::probe::Probed;
 use crate::record::{FILE_NAME, Record, Writer};
 use crate::study::cpu::{Coverage, CpuFigures};
+use crate::study::targets::{Tally, Target};
 use crate::study::{CaseStudy, Row};
 
 /// Two rounds of a fast case, two intensities of the slow disk, a quiet case and something unmet.
@@ -172,4 +173,26 @@ fn what_agrees_and_what_was_overrun_stands_in_the_table() {
         assert!(text.contains("OVERRUN: lull in 2 of 5 rounds (2, 5)"), "{text}");
     }
     assert!(text(&[]).iter().all(|text| !text.contains("OVERRUN")));
+}
+
+#[test]
+fn an_aim_without_a_measure_is_neither_met_nor_not_met() {
+    let target = |got: Option<f64>| Target {
+        what: "speed".to_owned(),
+        wanted: 0.95,
+        at_most: false,
+        got,
+        met: got.is_some_and(|got| got >= 0.95),
+    };
+    let (missing, met, missed) = (target(None), target(Some(1.0)), target(Some(0.5)));
+    for (target, end) in [(&missing, ": not measured"), (&met, ": 1.000, met"), (&missed, ": 0.500, NOT met")]
+    {
+        assert_eq!(table::target_line(target), format!("aim for lull: speed at least 0.95{end}"));
+    }
+    let told =
+        |targets: &[&Target]| Tally::of(&targets.iter().copied().cloned().collect::<Vec<_>>()).to_string();
+    assert_eq!(told(&[&met, &missed]), "1 of 2");
+    assert_eq!(told(&[&met, &missing, &missing]), "1 of 1, 2 not measured");
+    assert_eq!(told(&[&missing]), "not measured");
+    assert_eq!(told(&[]), "not measured");
 }

@@ -22,6 +22,8 @@
 //!
 //! Cases of the CPU: the module `cpu`; with real applications: the module [`apps`].
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::Row;
@@ -42,7 +44,7 @@ pub struct Target {
     pub at_most: bool,
     /// The median; none if it was not measured.
     pub got: Option<f64>,
-    /// Whether the median is within the bound.
+    /// Whether the median is within the bound; one that was not measured is not.
     pub met: bool,
 }
 
@@ -50,6 +52,38 @@ impl Target {
     fn new(what: &str, wanted: f64, at_most: bool, got: Option<f64>) -> Self {
         let met = got.is_some_and(|got| if at_most { got <= wanted } else { got >= wanted });
         Self { what: what.to_owned(), wanted, at_most, got, met }
+    }
+}
+
+/// How many of some aims are met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Those that are met.
+    pub met: usize,
+    /// Those that were measured.
+    pub measured: usize,
+    /// All.
+    pub all: usize,
+}
+
+impl Tally {
+    /// Counts.
+    pub fn of(targets: &[Target]) -> Self {
+        Self {
+            met: targets.iter().filter(|target| target.met).count(),
+            measured: targets.iter().filter(|target| target.got.is_some()).count(),
+            all: targets.len(),
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.all - self.measured {
+            0 if self.all > 0 => write!(f, "{} of {}", self.met, self.all),
+            missing if missing == self.all => f.write_str("not measured"),
+            missing => write!(f, "{} of {}, {missing} not measured", self.met, self.measured),
+        }
     }
 }
 

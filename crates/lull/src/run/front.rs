@@ -17,6 +17,9 @@
 //!     ▼
 //!  ended: ask the supervisor for the summary, exit as the job did
 //! ```
+//!
+//! The helpers' own ends are not waited for: letting go of the sensors takes the kernel up to half a second, for which the
+//! shell would have to wait.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;

@@ -19,7 +19,7 @@ use tempfile::TempPath;
 use crate::beats::{Beat, Beats};
 use crate::error::Context;
 use crate::load::{LoadLine, LoadReport};
-use crate::process::{Options, POLL, Proc};
+use crate::process::{HELPERS_END, Options, POLL, Proc};
 use crate::progress::{self, Progress};
 use crate::record::Background;
 use crate::units::{Bytes, whole};
@@ -219,6 +219,13 @@ impl Running {
     ) -> Result<Background, Error> {
         self.sample(clock::now());
         let exit = self.process.stop()?;
+        let left = self.process.await_left_behind(HELPERS_END);
+        let exit = exit.and(left.usage);
+        if !left.all_ended {
+            notes.push(format!(
+                "the background left processes behind that have not ended after {HELPERS_END}: their processor time is not known"
+            ));
+        }
         let life = clock::now().since(self.started);
         let status = exit.status;
         use std::os::unix::process::ExitStatusExt;
@@ -233,7 +240,8 @@ impl Running {
         let cpu = self.whole_tree.then_some(exit.cpu);
         let own = self.report.take().and_then(await_report).and_then(|report| report.cpu_ns).map(Nanos);
         // Less than the load's own: the tree was not waited for as a whole.
-        let control = cpu.zip(own).filter(|(all, own)| all >= own).map(|(all, own)| all.since(own));
+        let known = cpu.zip(own).filter(|_| left.all_ended);
+        let control = known.filter(|(all, own)| all >= own).map(|(all, own)| all.since(own));
         Ok(Background {
             bytes: at(&self.samples, end).saturating_sub(at(&self.samples, span.0)),
             window_s: time.as_secs_f64(),

@@ -147,11 +147,7 @@ fn rounds_that_were_overrun_are_named_per_contender() {
         .collect();
     let study = Study::of(&records).cases.remove(0);
     assert_eq!(figures_of(&study, "lull").overrun, [1, 3]);
-    assert!(
-        study.targets.iter().any(|target| target.value == Some(2.0) && !target.met),
-        "{:?}",
-        study.targets
-    );
+    assert!(study.targets.iter().any(|target| target.got == Some(2.0) && !target.met), "{:?}", study.targets);
     assert_eq!(figures_of(&study, "nice").overrun, Vec::<u32>::new());
 }
 

@@ -189,6 +189,56 @@ fn root_sessions_and_other_users_of_a_job_are_held_with_it_and_let_go_with_it() 
     assert_nothing_left(front, &marker);
 }
 
+/// Groups of the test's own in every hierarchy, which are removed with it.
+struct ForeignGroups(String);
+
+impl ForeignGroups {
+    /// What a shell runs to move itself into all of them that take it.
+    fn join(&self) -> String {
+        let Self(name) = self;
+        format!(
+            "for place in $(findmnt -rno TARGET -t cgroup,cgroup2); do mkdir -p $place/{name}; \
+             echo $$ > $place/{name}/cgroup.procs; done 2>/dev/null"
+        )
+    }
+}
+
+impl Drop for ForeignGroups {
+    fn drop(&mut self) {
+        let Self(name) = self;
+        let remove = format!(
+            "for place in $(findmnt -rno TARGET -t cgroup,cgroup2); do rmdir $place/{name}; done 2>/dev/null"
+        );
+        let _ = Command::new("sh").args(["-c", &remove]).status();
+    }
+}
+
+#[test]
+fn root_a_part_of_the_job_in_groups_of_others_stays_background_and_ends_as_the_rest_does() {
+    if !needs_root() {
+        return;
+    }
+    let _foreground = Computing::start();
+    let marker = new_marker();
+    let groups = ForeignGroups(format!("lull-test-foreign-{}", std::process::id()));
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let summary = dir.path().join("summary");
+    let more = ["--json", "--summary", summary.to_str().unwrap()];
+    let options: Vec<&str> = STRICT.into_iter().chain(more).collect();
+    let part = job(5);
+    // The one that left computes for some seconds, the other next to nothing.
+    let script = format!(
+        "sh -c '{}; j=0; while [ $j -lt 6000000 ]; do j=$((j+1)); done; echo done' & sh -c '{part}' & wait",
+        groups.join()
+    );
+    let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &script]), &marker);
+    let front = child.id();
+    assert_eq!(clean_text(&finish(child)), "done\ndone\n");
+    assert_nothing_left(front, &marker);
+    let summary: Value = serde_json::from_str(&std::fs::read_to_string(&summary).unwrap()).unwrap();
+    assert!(summary["cpu"]["background_busy_ns"].as_u64().unwrap() > 1_000_000_000, "{summary}");
+}
+
 #[test]
 fn root_beside_a_foreground_that_never_sleeps_a_job_ends() {
     if !needs_root() {

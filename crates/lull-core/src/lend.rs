@@ -88,7 +88,7 @@ const DOUBT: u32 = 48;
 const BLIND: u64 = 3;
 /// One server that is as busy as this is near its limit: what makes its requests longer makes its queue much longer. One
 /// that is never idle has callers that wait for it, and loses no more than its requests do.
-const NEAR_LIMIT: std::ops::Range<f64> = 0.67..0.95;
+const NEAR_LIMIT: std::ops::Range<f64> = 0.75..0.95;
 /// It is one if there are no more requests at a time than this, beside the share of time in which there is any.
 const ONE_SERVER: f64 = 1.2;
 /// Beside it so much time has to exclude a slowdown of so many times the promise.

@@ -370,6 +370,11 @@ impl Interface {
         self.raw().room.store(index.into(), Ordering::Relaxed);
     }
 
+    /// Names the socket, by its cookie, through which what waited in the room comes: all of that is background.
+    pub fn set_giver(&self, cookie: u64) {
+        self.raw().giver.store(cookie, Ordering::Relaxed);
+    }
+
     /// Says that the room is empty: what comes need not wait behind it.
     pub fn clear_room(&self) {
         self.raw().room_busy.store(0, Ordering::SeqCst);

@@ -35,9 +35,13 @@ struct net_device {
 struct dst_entry {
 	struct net_device *dev;
 };
+typedef struct {
+	long long counter;
+} atomic64_t;
 struct sock_common {
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
+	atomic64_t skc_cookie;
 };
 struct sock_cgroup_data {
 	struct cgroup *cgroup;

@@ -203,9 +203,11 @@ struct lull_interface {
 	lull_u64 asked_ns; /* the last foreground packet that lets something come back */
 	/* Written by user space: how long what the job receives is held after it. */
 	lull_u64 receive_interval_ns;
+	/* … and the cookie of the socket through which what waited in the room comes; 0: none. */
+	lull_u64 giver;
 };
 
-_Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 88,
+_Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 96,
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_cpu) == 192 + 5 * 8 * (LULL_BUCKETS + 1) + 24,
 	       "mirrored in record.rs");

@@ -24,14 +24,15 @@ pub(crate) struct RawInterface {
     pub(crate) others: AtomicU64,
     pub(crate) asked_ns: AtomicU64,
     pub(crate) receive_interval_ns: AtomicU64,
+    pub(crate) giver: AtomicU64,
 }
 
 const _: () = {
-    assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 88);
+    assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 96);
     assert!(std::mem::offset_of!(RawInterface, held_until_ns) == size_of::<RawDevice>());
     assert!(std::mem::offset_of!(RawInterface, rtt_ns) == size_of::<RawDevice>() + 24);
     assert!(std::mem::offset_of!(RawInterface, parked) == size_of::<RawDevice>() + 56);
-    assert!(std::mem::offset_of!(RawInterface, receive_interval_ns) == size_of::<RawDevice>() + 80);
+    assert!(std::mem::offset_of!(RawInterface, giver) == size_of::<RawDevice>() + 88);
 };
 
 /// `lull_in_queue` of `lull_policy.h`: packets of a class that wait.

@@ -114,6 +114,26 @@ impl Room {
         self.index
     }
 
+    /// The kernel's number of the socket through which [`Room::give`] sends; no other socket ever has it.
+    ///
+    /// # Errors
+    /// Before Linux 4.12.
+    pub fn giver(&self) -> io::Result<u64> {
+        let mut cookie = 0_u64;
+        let mut len = libc::socklen_t::try_from(size_of_val(&cookie)).unwrap_or(0);
+        // SAFETY: the number and its length live through the call.
+        let asked = unsafe {
+            libc::getsockopt(
+                self.packets.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_COOKIE,
+                (&raw mut cookie).cast(),
+                &raw mut len,
+            )
+        };
+        if asked < 0 { Err(io::Error::last_os_error()) } else { Ok(cookie) }
+    }
+
     /// Polls readable when a packet has come through the bucket.
     pub fn device(&self) -> RawFd {
         self.device.as_raw_fd()

@@ -72,9 +72,10 @@ impl RoomThread {
         let outcome = Arc::new(OnceLock::new());
         let (ordered, told) = (Arc::clone(&orders), Arc::clone(&outcome));
         let started = std::thread::Builder::new().name("net-room".to_owned()).spawn(move || {
-            let opened = Room::open(&keeping.name);
+            let opened = Room::open(&keeping.name).and_then(|room| Ok((room.giver()?, room)));
             let outcome = opened.as_ref().map(|_| ()).map_err(ToString::to_string);
-            if let Ok(room) = opened {
+            if let Ok((giver, room)) = opened {
+                keeping.interface.set_giver(giver);
                 keeping.interface.set_room(room.index());
                 let _ = told.set(outcome);
                 Keeper::new(room, keeping).run(&ordered);

@@ -1,0 +1,66 @@
+//! Programs that arrange their packets themselves: what they send is background all the same, and no call of theirs fails.
+//!
+//! The job is this test program again, with one of the ignored tests below.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::io::IoSlice;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+
+use common::again::{start, to};
+use common::net::{any_of, bed, wait_for_a_room};
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
+
+const DATAGRAMS: usize = 1_000;
+const DATAGRAM_BYTES: usize = 1_000;
+/// DSCP EF in the upper six bits of the field.
+const EXPEDITED: u8 = 0xb8;
+
+#[test]
+fn root_datagrams_with_a_class_of_their_own_do_not_hold_the_job() {
+    let Some(bed) = bed() else { return };
+    for address in [bed.right.v4(), bed.right.v6()] {
+        let sink = bed.right.namespace().inside(|| UdpSocket::bind(SocketAddr::new(address, 0)));
+        let sink = sink.unwrap().unwrap();
+        let options = ["--interval", "50ms"];
+        let run = start(&bed, "job_gives_each_datagram_a_class", sink.local_addr().unwrap(), &options);
+        wait_for_a_room(&bed, address);
+        let interface = run.finish();
+        let bytes = |class: &str| interface[class].as_u64().unwrap();
+        let sent = (DATAGRAMS * DATAGRAM_BYTES) as u64;
+        assert!(bytes("background_bytes") >= sent / 2, "{interface}");
+        assert!(bytes("foreground_bytes") < sent / 10, "{interface}");
+    }
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_gives_each_datagram_a_class() {
+    let socket = UdpSocket::bind(any_of(to().ip())).unwrap();
+    let class = i32::from(EXPEDITED);
+    let class = match to() {
+        SocketAddr::V4(_) => ControlMessage::Ipv4Tos(&EXPEDITED),
+        SocketAddr::V6(_) => ControlMessage::Ipv6TClass(&class),
+    };
+    let (data, address) = ([7; DATAGRAM_BYTES], SockaddrStorage::from(to()));
+    let mut left = DATAGRAMS;
+    while left > 0 {
+        let sent =
+            sendmsg(socket.as_raw_fd(), &[IoSlice::new(&data)], &[class], MsgFlags::empty(), Some(&address));
+        assert_eq!(sent.unwrap(), data.len());
+        left -= 1;
+        // Until some waited: beside a foreground that has not begun there is nothing to see.
+        if left == DATAGRAMS / 2 && !has_room() {
+            left += 1;
+        }
+    }
+}
+
+/// Whether a packet waits, or waited, in a room.
+fn has_room() -> bool {
+    let shown = std::fs::read_to_string("/proc/self/net/dev").unwrap();
+    shown.lines().any(|line| line.trim().starts_with("lull"))
+}

@@ -7,17 +7,23 @@
 mod common;
 
 use std::io::IoSlice;
-use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixDatagram;
 
 use common::again::{start, to};
-use common::net::{any_of, bed, wait_for_a_room};
-use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
+use common::net::{any_of, bed, receiver, wait_for_a_room};
+use nix::sys::socket::{
+    AddressFamily, ControlMessage, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage, getsockopt,
+    sendmsg, setsockopt, socket, sockopt,
+};
 
 const DATAGRAMS: usize = 1_000;
 const DATAGRAM_BYTES: usize = 1_000;
 /// DSCP EF in the upper six bits of the field.
 const EXPEDITED: u8 = 0xb8;
+/// More than lull leaves the sockets of datagrams, and less than what any program may have.
+const LARGE_BUFFER_BYTES: usize = 150_000;
 
 #[test]
 fn root_datagrams_with_a_class_of_their_own_do_not_hold_the_job() {
@@ -63,4 +69,33 @@ fn job_gives_each_datagram_a_class() {
 fn has_room() -> bool {
     let shown = std::fs::read_to_string("/proc/self/net/dev").unwrap();
     shown.lines().any(|line| line.trim().starts_with("lull"))
+}
+
+#[test]
+fn root_only_datagrams_of_the_internet_have_a_bounded_buffer() {
+    let Some(bed) = bed() else { return };
+    let (to, received) = receiver(&bed, bed.right.v4());
+    start(&bed, "job_sends_large_messages_to_itself", to, &[]).finish();
+    assert_eq!(received.join().unwrap(), 0);
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_sends_large_messages_to_itself() {
+    // What waits for the network has it now.
+    drop(TcpStream::connect(to()).unwrap());
+    let (ours, theirs) = UnixDatagram::pair().unwrap();
+    let netlink =
+        socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute);
+    let netlink = netlink.unwrap();
+    for fd in [ours.as_fd(), netlink.as_fd()] {
+        setsockopt(&fd, sockopt::SndBuf, &LARGE_BUFFER_BYTES).unwrap();
+        assert_eq!(getsockopt(&fd, sockopt::SndBuf).unwrap(), 2 * LARGE_BUFFER_BYTES);
+    }
+    let large = vec![7; LARGE_BUFFER_BYTES];
+    assert_eq!(ours.send(&large).unwrap(), large.len());
+    assert_eq!(theirs.recv(&mut vec![0; large.len()]).unwrap(), large.len());
+    let internet = UdpSocket::bind(any_of(to().ip())).unwrap();
+    setsockopt(&internet.as_fd(), sockopt::SndBuf, &LARGE_BUFFER_BYTES).unwrap();
+    assert!(getsockopt(&internet.as_fd(), sockopt::SndBuf).unwrap() < 2 * LARGE_BUFFER_BYTES);
 }

@@ -6,12 +6,12 @@
 
 mod common;
 
-use std::io::IoSlice;
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::io::{IoSlice, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixDatagram;
 
-use common::again::{start, to};
+use common::again::{assert_background, start, to};
 use common::net::{any_of, bed, receiver, wait_for_a_room};
 use nix::sys::socket::{
     AddressFamily, ControlMessage, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage, getsockopt,
@@ -24,6 +24,8 @@ const DATAGRAM_BYTES: usize = 1_000;
 const EXPEDITED: u8 = 0xb8;
 /// More than lull leaves the sockets of datagrams, and less than what any program may have.
 const LARGE_BUFFER_BYTES: usize = 150_000;
+/// In a second.
+const PACED_BYTES: usize = 200_000;
 
 #[test]
 fn root_datagrams_with_a_class_of_their_own_do_not_hold_the_job() {
@@ -98,4 +100,58 @@ fn job_sends_large_messages_to_itself() {
     let internet = UdpSocket::bind(any_of(to().ip())).unwrap();
     setsockopt(&internet.as_fd(), sockopt::SndBuf, &LARGE_BUFFER_BYTES).unwrap();
     assert!(getsockopt(&internet.as_fd(), sockopt::SndBuf).unwrap() < 2 * LARGE_BUFFER_BYTES);
+}
+
+#[test]
+fn root_a_rate_that_the_job_gives_its_connection_is_kept() {
+    let Some(bed) = bed() else { return };
+    let (to, received) = receiver(&bed, bed.right.v4());
+    let interface = start(&bed, "job_bounds_its_own_rate", to, &[]).finish();
+    assert_eq!(received.join().unwrap(), PACED_BYTES);
+    assert_background(&interface, PACED_BYTES);
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_bounds_its_own_rate() {
+    let mut stream = TcpStream::connect(to()).unwrap();
+    let rate = u32::try_from(PACED_BYTES).unwrap();
+    set_most_rate(&stream, rate);
+    stream.write_all(&[7; PACED_BYTES]).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    assert!(pacing_rate(&stream) <= u64::from(rate), "{}", pacing_rate(&stream));
+}
+
+fn set_most_rate(stream: &TcpStream, rate: u32) {
+    // SAFETY: the number lives through the call.
+    let set = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw const rate).cast(),
+            4,
+        )
+    };
+    assert_eq!(set, 0);
+}
+
+/// `tcpi_pacing_rate` of `struct tcp_info`, behind 8 bytes and 24 numbers of 4.
+fn pacing_rate(stream: &TcpStream) -> u64 {
+    const AT: usize = 8 + 24 * 4;
+    let mut info = [0_u8; AT + 8];
+    let mut len = libc::socklen_t::try_from(info.len()).unwrap();
+    // SAFETY: the space and its length live through the call.
+    let got = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut len,
+        )
+    };
+    assert_eq!((got, usize::try_from(len).unwrap()), (0, info.len()));
+    u64::from_ne_bytes(info[AT..].try_into().unwrap())
 }

@@ -366,6 +366,14 @@ static __always_inline __u32 allowed(struct flow *flow, struct tcp_sock *tp,
 	return most < flow->window ? most : flow->window;
 }
 
+/* No faster than the job itself wants it (SO_MAX_PACING_RATE). */
+static __always_inline void set_pace(struct sock *sk, __u64 rate)
+{
+	__u64 most = sk->sk_max_pacing_rate;
+
+	sk->sk_pacing_rate = rate < most ? rate : most;
+}
+
 static __always_inline void pace(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_of(sk);
@@ -378,12 +386,12 @@ static __always_inline void pace(struct sock *sk)
 	 * not bound it, but little more than the best rate. */
 	rate = (__u64)flow->window * tp->mss_cache * 8 * LULL_SECOND_US / tp->srtt_us;
 	if (flow->window < tp->snd_ssthresh) {
-		sk->sk_pacing_rate = rate * 2;
+		set_pace(sk, rate * 2);
 		return;
 	}
 	rate += rate / 5;
 	most = flow->best_rate + flow->best_rate / 4;
-	sk->sk_pacing_rate = rate < most || !most ? rate : most;
+	set_pace(sk, rate < most || !most ? rate : most);
 }
 
 /* Holds the flow, or goes on doing so, if the interface is the foreground's; whether it is. */
@@ -399,7 +407,7 @@ static __always_inline int hold(struct sock *sk, struct lull_interface *interfac
 		flow->held_ns = now;
 	}
 	tp->snd_cwnd = LULL_HELD_PACKETS;
-	sk->sk_pacing_rate = held_rate(flow, tp->mss_cache, now);
+	set_pace(sk, held_rate(flow, tp->mss_cache, now));
 	return 1;
 }
 

@@ -52,6 +52,7 @@ struct sock {
 	__u16 sk_protocol;
 	unsigned int sk_pacing_status;
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 	struct sock_cgroup_data sk_cgrp_data;
 };
 struct sk_buff {

@@ -66,6 +66,8 @@
  * so many round trips. */
 #define LULL_PROBE_NS 10000000000ULL
 #define LULL_PROBE_TRIPS 8
+/* … and no longer than this, or two round trips. */
+#define LULL_SEARCH_MOST_NS 200000000ULL
 #define LULL_SECOND_NS 1000000000ULL
 #define LULL_SECOND_US 1000000ULL
 #define LULL_PACING_NEEDED 1
@@ -83,6 +85,7 @@ struct inet_connection_sock {
 struct rate_sample {
 	__s32 delivered;
 	long interval_us;
+	long rtt_us;
 	__u32 acked_sacked;
 	__u32 prior_in_flight;
 };
@@ -110,6 +113,7 @@ struct flow {
 	__u32 window;	   /* while open, less what the interface's queue takes off; 0: not known */
 	__u32 kept_window; /* 0: open */
 	__u32 state;
+	__u32 shown_us; /* the least round trip with a small window, not smoothed; 0: none yet */
 };
 
 static __always_inline struct flow *flow_of(struct sock *sk)
@@ -167,6 +171,7 @@ void BPF_PROG(lull_idle_init, struct sock *sk)
 	flow->window = 0;
 	flow->kept_window = 0;
 	flow->state = 0;
+	flow->shown_us = 0;
 	/* Without the fq qdisc TCP keeps the pace by itself. */
 	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = LULL_PACING_NEEDED;
@@ -313,20 +318,45 @@ static __always_inline __u64 held_rate(struct flow *flow, __u32 packet_bytes, __
 	return rate > least ? rate : least;
 }
 
-/* Keeps the least round trip; one that was found with a small window counts anew. */
-static __always_inline void note_trip(struct flow *flow, struct tcp_sock *tp, __u64 now)
+/* How long the least round trip is looked for. */
+static __always_inline __u64 search_ns(__u64 trip_ns)
+{
+	__u64 most = 2 * trip_ns > LULL_SEARCH_MOST_NS ? 2 * trip_ns : LULL_SEARCH_MOST_NS;
+
+	return trip_ns * LULL_PROBE_TRIPS < most ? trip_ns * LULL_PROBE_TRIPS : most;
+}
+
+/*
+ * Keeps the least round trip; one that was found with a small window counts anew. After
+ * fewer round trips than LULL_PROBE_TRIPS the smoothed one tells of what was before, too:
+ * on a long way the least single one counts.
+ */
+static __always_inline void note_trip(struct flow *flow, struct tcp_sock *tp,
+				      const struct rate_sample *rs, __u64 now)
 {
 	__u32 trip_us = tp->srtt_us >> 3;
-	int is_small =
-	    flow->kept_window && now - flow->held_ns >= (__u64)trip_us * 1000 * LULL_PROBE_TRIPS;
+	__u64 trip_ns = (__u64)trip_us * 1000;
+	__u64 small_ns = flow->kept_window ? now - flow->held_ns : 0;
 
 	if (!trip_us)
 		return;
-	if (!flow->least_us || trip_us <= flow->least_us ||
-	    (is_small && now - flow->least_ns >= LULL_PROBE_NS)) {
+	/* What was under way when the window became small has arrived by then. */
+	if (small_ns >= trip_ns && rs->rtt_us > 0 &&
+	    (!flow->shown_us || rs->rtt_us < flow->shown_us))
+		flow->shown_us = rs->rtt_us;
+	if (!flow->least_us || trip_us <= flow->least_us) {
 		flow->least_us = trip_us;
 		flow->least_ns = now;
+		return;
 	}
+	if (now - flow->least_ns < LULL_PROBE_NS || small_ns < search_ns(trip_ns))
+		return;
+	if (small_ns >= trip_ns * LULL_PROBE_TRIPS)
+		flow->least_us = trip_us;
+	else if (flow->shown_us)
+		flow->least_us = flow->shown_us;
+	flow->least_ns = now;
+	flow->shown_us = 0;
 }
 
 static __always_inline __u32 in_flight(struct tcp_sock *tp)
@@ -405,6 +435,7 @@ static __always_inline int hold(struct sock *sk, struct lull_interface *interfac
 	if (!flow->kept_window) {
 		flow->kept_window = at_least(flow->window ? flow->window : tp->snd_cwnd);
 		flow->held_ns = now;
+		flow->shown_us = 0;
 	}
 	tp->snd_cwnd = LULL_HELD_PACKETS;
 	set_pace(sk, held_rate(flow, tp->mss_cache, now));
@@ -453,7 +484,7 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 	struct lull_interface *interface = interface_below(sk);
 	struct flow *flow = flow_of(sk);
 
-	note_trip(flow, tp, now);
+	note_trip(flow, tp, rs, now);
 	if (hold(sk, interface, now))
 		return;
 	if (!flow->window)

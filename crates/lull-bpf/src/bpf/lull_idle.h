@@ -15,8 +15,8 @@
  * one late. The next packet waits for a quarter of the time that the flow has
  * been held, so that it comes back from a short hold soon and from a long one
  * late, at most half as late as the hold was long; never slower than a
- * hundredth of the best rate. The state is looked at before each packet, too, so
- * a hold begins with the first that would go, and ends where one has waited.
+ * hundredth of the best rate (least_held_rate). The state is looked at before each packet,
+ * too, so a hold begins with the first that would go, and ends where one has waited.
  *
  * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
  * packets make a queue of more than about a millisecond anywhere on the way
@@ -45,9 +45,12 @@
 /* The smallest bound of an open flow, in packets: what keeps a link busy between two
  * acknowledgements. */
 #define LULL_LEAST_BOUND 4
-/* The least rate while held: of the best that was seen, and in bytes per second. */
+/* The least rate while held: of the best that was seen, and in bytes per second; on a slow way
+ * that would be much of it, and an eighth of the best is enough, but not less than the last. */
 #define LULL_HELD_RATE_SHIFT 7
 #define LULL_HELD_RATE 65536ULL
+#define LULL_HELD_SLOW_SHIFT 3
+#define LULL_HELD_SLOWEST 4096ULL
 /* The wait of the next packet while held: of the time held so far, and at least. */
 #define LULL_HELD_WAIT_SHIFT 2
 #define LULL_HELD_WAIT_NS 100000ULL
@@ -303,17 +306,28 @@ static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
 	}
 }
 
+/* Bytes per second that a held flow has in any case. */
+static __always_inline __u64 least_held_rate(__u64 best_rate)
+{
+	__u64 share = best_rate >> LULL_HELD_RATE_SHIFT, least = best_rate >> LULL_HELD_SLOW_SHIFT;
+
+	if (!best_rate) /* held from its first packet: the way may be a slow one */
+		least = LULL_HELD_RATE >> 2;
+	if (least > LULL_HELD_RATE)
+		least = LULL_HELD_RATE;
+	if (least < LULL_HELD_SLOWEST)
+		least = LULL_HELD_SLOWEST;
+	return share > least ? share : least;
+}
+
 /* Bytes per second of a flow that is held at `now`. */
 static __always_inline __u64 held_rate(struct flow *flow, __u32 packet_bytes, __u64 now)
 {
 	__u64 wait = (now - flow->held_ns) >> LULL_HELD_WAIT_SHIFT;
-	__u64 least = flow->best_rate >> LULL_HELD_RATE_SHIFT;
-	__u64 rate;
+	__u64 least = least_held_rate(flow->best_rate), rate;
 
 	if (wait < LULL_HELD_WAIT_NS)
 		wait = LULL_HELD_WAIT_NS;
-	if (least < LULL_HELD_RATE)
-		least = LULL_HELD_RATE;
 	rate = packet_bytes * LULL_SECOND_NS / wait;
 	return rate > least ? rate : least;
 }

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-use common::again::{assert_background, start, to};
+use common::again::{assert_background, has_room, start, to};
 use common::net::{DISCARD_PORT, any_of, bed, connections, disturb_to, number_of, receiver, wait_for_a_room};
 use common::wait_until;
 use lull_bench::netbed::{Bed, Host};
@@ -238,6 +238,32 @@ fn job_sends_until_the_link_is_gone() {
     while exists() {
         // The kernel's own errors, of a link that is down, are the job's to see.
         let _ = socket.send_to(&[7; 1_000], to());
+    }
+}
+
+#[test]
+fn root_a_link_that_has_another_name_now_has_a_room() {
+    let Some(bed) = bed() else { return };
+    let sink = common::net::socket(&bed.right);
+    let run = start(&bed, "job_sends_until_it_waits", sink.local_addr().unwrap(), &["--interval", "50ms"]);
+    // By then lull knows the interfaces.
+    sink.recv(&mut [0]).unwrap();
+    ip(&bed.left, "link set net0 down");
+    ip(&bed.left, "link set net0 name other0 up");
+    wait_for_a_room(&bed, bed.right.v4());
+    let interface = run.finish();
+    assert!(interface["no_room"].is_null() && interface["parked"].as_u64().unwrap() > 0, "{interface}");
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_sends_until_it_waits() {
+    let socket = UdpSocket::bind(any_of(to().ip())).unwrap();
+    let mut left = 1_000;
+    while left > 0 {
+        // The kernel's own errors, of a link that is down, are the job's to see.
+        let _ = socket.send_to(&[7; 1_000], to());
+        left -= usize::from(has_room());
     }
 }
 

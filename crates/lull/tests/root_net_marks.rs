@@ -11,7 +11,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixDatagram;
 
-use common::again::{assert_background, start, to};
+use common::again::{assert_background, has_room, start, to};
 use common::net::{any_of, bed, receiver, wait_for_a_room};
 use nix::sys::socket::{
     AddressFamily, ControlMessage, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage, getsockopt,
@@ -65,12 +65,6 @@ fn job_gives_each_datagram_a_class() {
             left += 1;
         }
     }
-}
-
-/// Whether a packet waits, or waited, in a room.
-fn has_room() -> bool {
-    let shown = std::fs::read_to_string("/proc/self/net/dev").unwrap();
-    shown.lines().any(|line| line.trim().starts_with("lull"))
 }
 
 #[test]

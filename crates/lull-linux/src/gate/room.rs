@@ -24,7 +24,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use nix::net::if_::if_nametoindex;
+use nix::net::if_::{if_indextoname, if_nametoindex};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
 use crate::tun::{self, Layer};
@@ -73,12 +73,12 @@ pub struct Room {
 }
 
 impl Room {
-    /// Makes a room, with a first fill, for the interface of this name, in the calling thread's network namespace. It has no
+    /// Makes a room, with a first fill, for the interface with this index, in the calling thread's network namespace. It has no
     /// bound yet.
     ///
     /// # Errors
     /// Without CAP_NET_ADMIN and CAP_NET_RAW, or where the kernel has no TUN devices or no token bucket.
-    pub fn open(interface: &str) -> io::Result<Self> {
+    pub fn open(interface: u32) -> io::Result<Self> {
         let packets = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
         // Of its own, so that no kick waits behind what is given.
         let kicks = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
@@ -88,17 +88,7 @@ impl Room {
         setsockopt(&packets, sockopt::Priority, &PRIORITY)?;
         let netlink = Netlink::open()?;
         netlink.start(index, mtu, RING_PACKETS)?;
-        let room = Self {
-            device,
-            index,
-            interface: if_nametoindex(interface)?,
-            layer,
-            packets,
-            kicks,
-            netlink,
-            mtu,
-            taken_bytes: 0,
-        };
+        let room = Self { device, index, interface, layer, packets, kicks, netlink, mtu, taken_bytes: 0 };
         room.pour()?;
         Ok(room)
     }
@@ -277,11 +267,13 @@ nix::ioctl_read_bad!(
 );
 
 /// What an interface carries, and its largest packet. Asked by a socket: /sys may show another network namespace.
-fn facts(socket: &OwnedFd, interface: &str) -> io::Result<(Layer, u32)> {
+/// These calls take a name, which may be another one than a moment ago.
+fn facts(socket: &OwnedFd, interface: u32) -> io::Result<(Layer, u32)> {
+    let name = if_indextoname(interface)?;
     // SAFETY: all zero is a valid request.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(interface.bytes()) {
-        *to = from.cast_signed();
+    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name.as_bytes()) {
+        *to = (*from).cast_signed();
     }
     // SAFETY: the request is as these calls want it and lives through them; each fills the field that is read after it.
     let (kind, mtu) = unsafe {

@@ -323,7 +323,7 @@ impl Net {
             let held = self.sensor.hold_datagrams(&link.interface, link.index);
             let room = held.map_err(|error| error.to_string()).and_then(|()| {
                 RoomThread::start(Keeping {
-                    name: link.name.clone(),
+                    index: link.index,
                     interface: link.interface.clone(),
                     variant: self.rules.variant,
                     start_rule: self.rules.start_rule,

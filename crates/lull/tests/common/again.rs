@@ -46,6 +46,12 @@ pub(crate) fn to() -> SocketAddr {
     std::env::var("LULL_TEST_TO").unwrap().parse().unwrap()
 }
 
+/// In such a job: whether a packet waits, or waited, in a room.
+pub(crate) fn has_room() -> bool {
+    let shown = std::fs::read_to_string("/proc/self/net/dev").unwrap();
+    shown.lines().any(|line| line.trim().starts_with("lull"))
+}
+
 /// What was sent was told as the job's. Not all of it is counted: where sending interrupts the observer on its CPU, it misses some.
 pub(crate) fn assert_background(interface: &Value, sent: usize) {
     assert!(interface["background_bytes"].as_u64().unwrap() >= sent as u64 / 2, "{interface}");

@@ -38,7 +38,8 @@ const SPARE: usize = 128;
 
 /// What the thread needs to know.
 pub(super) struct Keeping {
-    pub(super) name: String,
+    /// The interface's, by which it stays known when it is renamed.
+    pub(super) index: u32,
     pub(super) interface: Interface,
     pub(super) variant: Variant,
     pub(super) start_rule: StartRule,
@@ -72,7 +73,7 @@ impl RoomThread {
         let outcome = Arc::new(OnceLock::new());
         let (ordered, told) = (Arc::clone(&orders), Arc::clone(&outcome));
         let started = std::thread::Builder::new().name("net-room".to_owned()).spawn(move || {
-            let opened = Room::open(&keeping.name).and_then(|room| Ok((room.giver()?, room)));
+            let opened = Room::open(keeping.index).and_then(|room| Ok((room.giver()?, room)));
             let outcome = opened.as_ref().map(|_| ()).map_err(ToString::to_string);
             if let Ok((giver, room)) = opened {
                 keeping.interface.set_giver(giver);

@@ -180,9 +180,9 @@ struct lull_sched {
 
 /*
  * One network interface. A request is a packet, from the stack's handing it to
- * the interface until the driver takes it. Packets leave the queue of their
- * class in order, so what waits is what started after the last one that ended:
- * a missed end is mended by the next one (lull_in_queue).
+ * the interface until the driver takes it. What waits is what started after the
+ * last one that ended, as if packets of a class left in order: a missed end is
+ * mended by the next one (lull_in_queue), and one that is overtaken counts no more.
  */
 struct lull_interface {
 	struct lull_device device; /* in_service stays 0 */

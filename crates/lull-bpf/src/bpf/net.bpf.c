@@ -16,8 +16,9 @@
  * A program that would re-enter itself on a CPU is skipped by the kernel, so any
  * event can be missed. Nothing is counted up and down: each packet has a number
  * in its class, and what waits is what was numbered after the last that left
- * (lull_in_queue). Where several queues let packets overtake, less waits than is
- * counted, until the next packet.
+ * (lull_in_queue). Where packets overtake each other within a class (several
+ * hardware queues, fq, fq_codel), more waits than is counted: those that were
+ * overtaken are missing.
  *
  * Where the interface itself crosses into another namespace (veth), the packet
  * loses its socket there; the mark then tells its class.

@@ -97,6 +97,13 @@ impl RoomThread {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
+    /// Asks for the end of the room; whether it has come.
+    pub(super) fn is_left(&self) -> bool {
+        self.orders.stop.store(true, Ordering::SeqCst);
+        self.orders.nudge.give();
+        !self.lives()
+    }
+
     /// Why there is no room.
     pub(super) fn failure(&self) -> Option<&str> {
         self.outcome.get()?.as_ref().err().map(String::as_str)

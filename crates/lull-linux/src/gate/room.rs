@@ -26,6 +26,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use nix::net::if_::{if_indextoname, if_nametoindex};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+use nix::sys::time::TimeVal;
 
 use crate::tun::{self, Layer};
 
@@ -54,6 +55,8 @@ const KICK_TYPE: [u8; 2] = [0x88, 0xb5];
 const KICK_BYTES: usize = 60;
 /// As the address has it.
 const AF_PACKET: libc::sa_family_t = 17;
+/// How long a packet waits for its place in the interface's queue before its keeper looks up.
+const GIVE_WAIT_US: i64 = 100_000;
 /// TC_PRIO_BULK: the kernel's own queues send it last.
 const PRIORITY: libc::c_int = 2;
 
@@ -86,6 +89,7 @@ impl Room {
         let (device, name) = tun::open(&format!("{NAME}%d"), layer)?;
         let index = if_nametoindex(name.as_str())?;
         setsockopt(&packets, sockopt::Priority, &PRIORITY)?;
+        setsockopt(&packets, sockopt::SendTimeout, &TimeVal::new(0, GIVE_WAIT_US))?;
         let netlink = Netlink::open()?;
         netlink.start(index, mtu, RING_PACKETS)?;
         let room = Self { device, index, interface, layer, packets, kicks, netlink, mtu, taken_bytes: 0 };
@@ -221,11 +225,12 @@ impl Room {
         }
     }
 
-    /// Gives a packet to the interface; waits while too many of the room's are in its queue. One that the interface does not take
-    /// is lost.
+    /// Gives a packet to the interface; waits, up to 100 ms, while too many of the room's are in its queue. One that the interface
+    /// does not take is lost.
     ///
     /// # Errors
-    /// As send(2): the interface is down or gone.
+    /// `WouldBlock` when nothing left that queue for so long: the packet may be given again. Else as send(2): the interface is
+    /// down or gone.
     pub fn give(&self, packet: &[u8]) -> io::Result<()> {
         let Some(kind) = self.ether_type(packet) else { return Ok(()) };
         send(&self.packets, self.interface, kind, packet, 0)

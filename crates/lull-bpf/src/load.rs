@@ -135,6 +135,8 @@ pub(crate) struct Loaded {
     observers: Observers,
     object: Object,
     links: Vec<Link>,
+    /// … to network interfaces, by index.
+    egress: Vec<(u32, Link)>,
     ring: RingBuffer<'static>,
 }
 
@@ -157,7 +159,7 @@ impl Loaded {
         let wakes = map_of(&object, observers, "wakes")?;
         ring.add(&wakes, |_| 0).map_err(step("listen for wake-ups"))?;
         let ring = ring.build().map_err(step("listen for wake-ups"))?;
-        let loaded = Self { observers, object, links: Vec::new(), ring };
+        let loaded = Self { observers, object, links: Vec::new(), egress: Vec::new(), ring };
         for key in protect.keys() {
             loaded.put(
                 "name what is protected",
@@ -233,8 +235,13 @@ impl Loaded {
             return Err(SensorError::Bpf { observers, step: "attach to an interface", source });
         };
         // SAFETY: a link of libbpf's that nobody else has.
-        self.links.push(unsafe { Link::from_ptr(link) });
+        self.egress.push((index, unsafe { Link::from_ptr(link) }));
         Ok(())
+    }
+
+    /// Forgets the programs on an interface that is gone; the kernel has taken them off.
+    pub(crate) fn detach_egress(&mut self, index: u32) {
+        self.egress.retain(|(of, _)| *of != index);
     }
 
     /// Registers a set of functions (struct_ops) by the name of its map.
@@ -263,6 +270,13 @@ impl Loaded {
         let observers = self.observers;
         let updated = self.map(name)?.update(key, value, MapFlags::ANY);
         updated.map_err(|source| SensorError::Bpf { observers, step, source })
+    }
+
+    /// Takes an entry out of a map, if it is there.
+    pub(crate) fn remove(&self, name: &str, key: &[u8]) {
+        if let Ok(map) = self.map(name) {
+            let _ = map.delete(key);
+        }
     }
 
     /// The memory of a map of mappable entries.

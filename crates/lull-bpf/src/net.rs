@@ -20,23 +20,24 @@
 //!
 //! Source: the paper, sections 3.2 and 4.3; `Documentation/bpf/prog_cgroup_sockopt.rst`, `include/trace/events/net.h`.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::os::fd::{AsFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use libbpf_rs::{OpenObject, ProgramType};
-use lull_core::{Histogram, Interval, Nanos, Observation};
 use memmap2::MmapRaw;
 
 use crate::load::{Aligned, Loaded, Observers, Protect, SensorError};
+use crate::record::MAX_DEVICES;
 use crate::record::net::RawInterface;
-use crate::record::{INFINITE_NS, MAX_DEVICES};
 
+mod interface;
 pub mod tags;
 
+pub use interface::{Interface, InterfaceReport};
 use tags::Tags;
 
 static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/net.bpf.o")));
@@ -96,7 +97,8 @@ impl Congestion {
 pub struct NetSensor {
     programs: Loaded,
     records: Arc<MmapRaw>,
-    watched: u32,
+    /// Records that no interface has; the one that has been free for longest is first.
+    free: VecDeque<u32>,
     congestion: Congestion,
 }
 
@@ -146,7 +148,8 @@ impl NetSensor {
             programs.attach_to(directory.as_fd())?;
         }
         programs.put("say what is named", TAGS, &0_u32.to_ne_bytes(), &settings.tags.record())?;
-        Ok(Self { programs, records, watched: 0, congestion })
+        let free = (0..u32::try_from(MAX_DEVICES).unwrap_or(0)).collect();
+        Ok(Self { programs, records, free, congestion })
     }
 
     /// Begins to treat connections of all programs as the tags say, and to note how sockets are asked.
@@ -181,14 +184,22 @@ impl NetSensor {
     /// # Errors
     /// When all slots are taken.
     pub fn watch(&mut self, namespace: u32, index: u32) -> Result<Interface, SensorError> {
-        let slot = self.watched;
-        if slot as usize >= MAX_DEVICES {
-            return Err(SensorError::TooManyInterfaces);
+        let slot = self.free.pop_front().ok_or(SensorError::TooManyInterfaces)?;
+        let interface = Interface::begin(Arc::clone(&self.records), slot as usize);
+        let key = slot_key(namespace, index);
+        let put = self.programs.put("watch an interface", "slots", &key, &slot.to_ne_bytes());
+        if put.is_err() {
+            self.free.push_front(slot);
         }
-        let key = u64::from(namespace) << 32 | u64::from(index);
-        self.programs.put("watch an interface", "slots", &key.to_ne_bytes(), &slot.to_ne_bytes())?;
-        self.watched += 1;
-        Ok(Interface { records: Arc::clone(&self.records), slot: slot as usize })
+        put.map(|()| interface)
+    }
+
+    /// Ends that for an interface that is gone: its record is another's from then on.
+    pub fn unwatch(&mut self, namespace: u32, index: u32, interface: &Interface) {
+        self.programs.remove("slots", &slot_key(namespace, index));
+        self.programs.remove(ROOMS, &index.to_ne_bytes());
+        self.programs.detach_egress(index);
+        self.free.extend(u32::try_from(interface.slot()));
     }
 
     /// Lets the job's datagrams through the interface with this index, in the calling thread's network namespace, wait in a room
@@ -197,7 +208,7 @@ impl NetSensor {
     /// # Errors
     /// Before Linux 6.6.
     pub fn hold_datagrams(&mut self, interface: &Interface, index: u32) -> Result<(), SensorError> {
-        let slot = u32::try_from(interface.slot).unwrap_or(u32::MAX);
+        let slot = u32::try_from(interface.slot()).unwrap_or(u32::MAX);
         self.programs.put("name an interface", ROOMS, &index.to_ne_bytes(), &slot.to_ne_bytes())?;
         self.programs.attach_egress(ROOM, index)
     }
@@ -211,6 +222,11 @@ impl NetSensor {
     pub fn drain(&self) {
         self.programs.drain();
     }
+}
+
+/// As the programs look for an interface: its index is unique in its namespace alone.
+fn slot_key(namespace: u32, index: u32) -> [u8; 8] {
+    (u64::from(namespace) << 32 | u64::from(index)).to_ne_bytes()
 }
 
 fn group_error(path: &Path, source: std::io::Error) -> SensorError {
@@ -281,149 +297,6 @@ fn rename(open: &mut OpenObject, name: &str) {
         place.fill(0);
         for (to, from) in place.iter_mut().zip(name.as_bytes().iter().take(NAME_BYTES - 1)) {
             *to = *from;
-        }
-    }
-}
-
-/// One observed interface. Cheap to clone; readable from any thread without a system call.
-#[derive(Clone, Debug)]
-pub struct Interface {
-    records: Arc<MmapRaw>,
-    slot: usize,
-}
-
-/// What is only read now and then. Everything is cumulative.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InterfaceReport {
-    /// Time in the queue of foreground packets that found no background there.
-    pub quiet: Histogram,
-    /// … and of those that did.
-    pub loaded: Histogram,
-    /// Spans without foreground in the queue.
-    pub gaps: Histogram,
-    /// Time in the queue of background packets.
-    pub service: Histogram,
-    /// State × event counts (I-7), in the order I F B P × f b t i.
-    pub counters: [[u64; 4]; 4],
-    /// Background packets of the job, other than TCP's, that arrived in F or P.
-    pub leaks: u64,
-    /// Packets of the job that were sent to wait.
-    pub parked: u64,
-    /// Packets of background that no socket of the job sent.
-    pub others: u64,
-    /// Packets of neither class.
-    pub neutral: u64,
-    /// Packets and bytes of the foreground.
-    pub foreground: (u64, u64),
-    /// Packets and bytes of the background.
-    pub background: (u64, u64),
-}
-
-impl Interface {
-    fn raw(&self) -> &RawInterface {
-        // SAFETY: the mapping holds MAX_DEVICES records and slot is below that; all fields that are shared are atomics,
-        // so that the kernel may write while we read; the mapping lives as long as the Arc.
-        unsafe { &*self.records.as_mut_ptr().cast::<RawInterface>().add(self.slot) }
-    }
-
-    /// Both classes at `now`.
-    pub fn observation(&self, now: Nanos) -> Observation {
-        self.raw().observation(now)
-    }
-
-    /// Background bytes in the interface's queue at `now`.
-    pub fn queued_bytes(&self, now: Nanos) -> u64 {
-        self.raw().queued_bytes(now)
-    }
-
-    /// Background packets, other than TCP's, that arrived in F or P, so far.
-    pub fn leaks(&self) -> u64 {
-        self.raw().device.leaks.load(Ordering::Relaxed)
-    }
-
-    /// Tells the kernel side the interval for what is sent, that for what is received, and the `flags` of the record.
-    pub fn set_policy(&self, interval: Interval, receive: Interval, flags: u32) {
-        let length_of = |interval| match interval {
-            Interval::Finite(length) => length.0,
-            Interval::Infinite => INFINITE_NS,
-        };
-        self.raw().device.interval_ns.store(length_of(interval), Ordering::Relaxed);
-        self.raw().receive_interval_ns.store(length_of(receive), Ordering::Relaxed);
-        self.raw().device.flags.store(flags, Ordering::Relaxed);
-    }
-
-    /// The interval that the kernel side was told.
-    pub fn interval(&self) -> Interval {
-        match self.raw().device.interval_ns.load(Ordering::Relaxed) {
-            INFINITE_NS => Interval::Infinite,
-            length => Interval::Finite(Nanos(length)),
-        }
-    }
-
-    /// Lets the congestion control hold background in F and P up to `until`. To be said ever anew.
-    pub fn hold_until(&self, until: Nanos) {
-        self.raw().held_until_ns.store(until.0, Ordering::Relaxed);
-    }
-
-    /// Names the device of the waiting room for the job's datagrams; 0 for none.
-    pub fn set_room(&self, index: u32) {
-        self.raw().room.store(index.into(), Ordering::Relaxed);
-    }
-
-    /// Says that the room is empty: what comes need not wait behind it.
-    pub fn clear_room(&self) {
-        self.raw().room_busy.store(0, Ordering::SeqCst);
-    }
-
-    /// Packets that were sent to wait, so far.
-    pub fn parked(&self) -> u64 {
-        self.raw().parked.load(Ordering::Relaxed)
-    }
-
-    /// Packets of background that no socket of the job sent, so far.
-    pub fn others(&self) -> u64 {
-        self.raw().others.load(Ordering::Relaxed)
-    }
-
-    /// Bounds the background bytes in the interface's queue; 0 for no bound.
-    pub fn set_depth(&self, bytes: u64) {
-        self.raw().depth_bytes.store(bytes, Ordering::Relaxed);
-    }
-
-    /// The largest smoothed round trip of foreground TCP that sent since this was last asked.
-    pub fn take_rtt(&self) -> Option<Nanos> {
-        Some(Nanos(self.raw().rtt_ns.swap(0, Ordering::Relaxed))).filter(|rtt| *rtt > Nanos::ZERO)
-    }
-
-    /// Time in the queue of background packets.
-    pub fn service(&self) -> Histogram {
-        self.raw().device.service.read()
-    }
-
-    /// Asks for one wake-up at the next of these events (`WAKE_*`). Read the state again afterwards: the event may
-    /// have come just before.
-    pub fn ask_wake(&self, reasons: u32) {
-        self.raw().device.wake.fetch_or(reasons, Ordering::SeqCst);
-    }
-
-    /// Everything that is kept.
-    pub fn report(&self) -> InterfaceReport {
-        let raw = &self.raw().device;
-        let total = |class: usize| (raw.view[class].read().started, raw.view[class].bytes());
-        InterfaceReport {
-            quiet: raw.quiet.read(),
-            loaded: raw.loaded.read(),
-            gaps: raw.gaps.read(),
-            service: raw.service.read(),
-            counters: std::array::from_fn(|s| {
-                std::array::from_fn(|e| raw.counters[s][e].load(Ordering::Relaxed))
-            }),
-            leaks: self.leaks(),
-            parked: self.parked(),
-            others: self.others(),
-            neutral: raw.neutral.load(Ordering::Relaxed),
-            foreground: total(0),
-            background: total(1),
         }
     }
 }

@@ -136,6 +136,13 @@ impl RawView {
         }
     }
 
+    /// Nothing waits and nothing happened lately; numbers go on.
+    pub(crate) fn begin(&self) {
+        self.ended.store(self.started.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.last_start_ns.store(0, Ordering::Relaxed);
+        self.last_end_ns.store(0, Ordering::Relaxed);
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }

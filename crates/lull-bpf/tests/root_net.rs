@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lull_bpf::record::WAKE_LEAK;
-use lull_bpf::{Congestion, Interface, NetSensor, NetSettings};
+use lull_bpf::{Congestion, Interface, InterfaceReport, NetSensor, NetSettings};
 use lull_core::{Interval, Nanos};
 
 /// DSCP 1, Lower Effort.
@@ -125,6 +125,29 @@ fn root_packets_are_told_apart_by_group_and_by_mark() {
     // With the headers of UDP, IPv4 and the link.
     assert_eq!(report.foreground, (20, 20 * 142));
     assert_eq!(loopback.queued_bytes(now()), 0);
+}
+
+#[test]
+fn root_a_record_is_free_again_when_its_interface_is_gone() {
+    let Some(Scene { mut sensor, loopback, group: _group }) = scene() else { return };
+    let namespace = u32::try_from(std::fs::metadata("/proc/thread-self/ns/net").unwrap().ino()).unwrap();
+    let others: Vec<Interface> = (2..).map_while(|index| sensor.watch(namespace, index).ok()).collect();
+    let send = || UdpSocket::bind("127.0.0.1:0").unwrap().send_to(&[7; 100], "127.0.0.1:9").unwrap();
+    send();
+    let before = loopback.report().foreground.0;
+    assert!(before > 0);
+    loopback.hold_until(now().plus(Nanos::from_secs(9)));
+    sensor.unwatch(namespace, 1, &loopback);
+    send();
+    assert_eq!(loopback.report().foreground.0, before, "nobody looks");
+    let again = sensor.watch(namespace, 1).unwrap();
+    assert!(sensor.watch(namespace, 1_000).is_err(), "there is one record for each of {}", others.len() + 1);
+    assert_eq!(again.report(), InterfaceReport::default());
+    send();
+    let seen = again.report();
+    // What it sends, and that nobody took it.
+    assert_eq!(seen.foreground.0, before, "{seen:?}");
+    assert_eq!(again.observation(now()).foreground.in_service, 0);
 }
 
 #[test]

@@ -15,8 +15,8 @@
  * one late. The next packet waits for a quarter of the time that the flow has
  * been held, so that it comes back from a short hold soon and from a long one
  * late, at most half as late as the hold was long; never slower than a
- * hundredth of the best rate. The state is looked at before each packet, too, so
- * a hold begins with the first that would go, and ends where one has waited.
+ * hundredth of the best rate (least_held_rate). The state is looked at before each packet,
+ * too, so a hold begins with the first that would go, and ends where one has waited.
  *
  * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
  * packets make a queue of more than about a millisecond anywhere on the way
@@ -45,9 +45,12 @@
 /* The smallest bound of an open flow, in packets: what keeps a link busy between two
  * acknowledgements. */
 #define LULL_LEAST_BOUND 4
-/* The least rate while held: of the best that was seen, and in bytes per second. */
+/* The least rate while held: of the best that was seen, and in bytes per second; on a slow way
+ * that would be much of it, and an eighth of the best is enough, but not less than the last. */
 #define LULL_HELD_RATE_SHIFT 7
 #define LULL_HELD_RATE 65536ULL
+#define LULL_HELD_SLOW_SHIFT 3
+#define LULL_HELD_SLOWEST 4096ULL
 /* The wait of the next packet while held: of the time held so far, and at least. */
 #define LULL_HELD_WAIT_SHIFT 2
 #define LULL_HELD_WAIT_NS 100000ULL
@@ -66,6 +69,8 @@
  * so many round trips. */
 #define LULL_PROBE_NS 10000000000ULL
 #define LULL_PROBE_TRIPS 8
+/* … and no longer than this, or two round trips. */
+#define LULL_SEARCH_MOST_NS 200000000ULL
 #define LULL_SECOND_NS 1000000000ULL
 #define LULL_SECOND_US 1000000ULL
 #define LULL_PACING_NEEDED 1
@@ -83,6 +88,7 @@ struct inet_connection_sock {
 struct rate_sample {
 	__s32 delivered;
 	long interval_us;
+	long rtt_us;
 	__u32 acked_sacked;
 	__u32 prior_in_flight;
 };
@@ -110,6 +116,7 @@ struct flow {
 	__u32 window;	   /* while open, less what the interface's queue takes off; 0: not known */
 	__u32 kept_window; /* 0: open */
 	__u32 state;
+	__u32 shown_us; /* the least round trip with a small window, not smoothed; 0: none yet */
 };
 
 static __always_inline struct flow *flow_of(struct sock *sk)
@@ -167,6 +174,7 @@ void BPF_PROG(lull_idle_init, struct sock *sk)
 	flow->window = 0;
 	flow->kept_window = 0;
 	flow->state = 0;
+	flow->shown_us = 0;
 	/* Without the fq qdisc TCP keeps the pace by itself. */
 	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = LULL_PACING_NEEDED;
@@ -298,35 +306,71 @@ static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
 	}
 }
 
+/* Bytes per second that a held flow has in any case. */
+static __always_inline __u64 least_held_rate(__u64 best_rate)
+{
+	__u64 share = best_rate >> LULL_HELD_RATE_SHIFT, least = best_rate >> LULL_HELD_SLOW_SHIFT;
+
+	if (!best_rate) /* held from its first packet: the way may be a slow one */
+		least = LULL_HELD_RATE >> 2;
+	if (least > LULL_HELD_RATE)
+		least = LULL_HELD_RATE;
+	if (least < LULL_HELD_SLOWEST)
+		least = LULL_HELD_SLOWEST;
+	return share > least ? share : least;
+}
+
 /* Bytes per second of a flow that is held at `now`. */
 static __always_inline __u64 held_rate(struct flow *flow, __u32 packet_bytes, __u64 now)
 {
 	__u64 wait = (now - flow->held_ns) >> LULL_HELD_WAIT_SHIFT;
-	__u64 least = flow->best_rate >> LULL_HELD_RATE_SHIFT;
-	__u64 rate;
+	__u64 least = least_held_rate(flow->best_rate), rate;
 
 	if (wait < LULL_HELD_WAIT_NS)
 		wait = LULL_HELD_WAIT_NS;
-	if (least < LULL_HELD_RATE)
-		least = LULL_HELD_RATE;
 	rate = packet_bytes * LULL_SECOND_NS / wait;
 	return rate > least ? rate : least;
 }
 
-/* Keeps the least round trip; one that was found with a small window counts anew. */
-static __always_inline void note_trip(struct flow *flow, struct tcp_sock *tp, __u64 now)
+/* How long the least round trip is looked for. */
+static __always_inline __u64 search_ns(__u64 trip_ns)
+{
+	__u64 most = 2 * trip_ns > LULL_SEARCH_MOST_NS ? 2 * trip_ns : LULL_SEARCH_MOST_NS;
+
+	return trip_ns * LULL_PROBE_TRIPS < most ? trip_ns * LULL_PROBE_TRIPS : most;
+}
+
+/*
+ * Keeps the least round trip; one that was found with a small window counts anew. After
+ * fewer round trips than LULL_PROBE_TRIPS the smoothed one tells of what was before, too:
+ * on a long way the least single one counts.
+ */
+static __always_inline void note_trip(struct flow *flow, struct tcp_sock *tp,
+				      const struct rate_sample *rs, __u64 now)
 {
 	__u32 trip_us = tp->srtt_us >> 3;
-	int is_small =
-	    flow->kept_window && now - flow->held_ns >= (__u64)trip_us * 1000 * LULL_PROBE_TRIPS;
+	__u64 trip_ns = (__u64)trip_us * 1000;
+	__u64 small_ns = flow->kept_window ? now - flow->held_ns : 0;
 
 	if (!trip_us)
 		return;
-	if (!flow->least_us || trip_us <= flow->least_us ||
-	    (is_small && now - flow->least_ns >= LULL_PROBE_NS)) {
+	/* What was under way when the window became small has arrived by then. */
+	if (small_ns >= trip_ns && rs->rtt_us > 0 &&
+	    (!flow->shown_us || rs->rtt_us < flow->shown_us))
+		flow->shown_us = rs->rtt_us;
+	if (!flow->least_us || trip_us <= flow->least_us) {
 		flow->least_us = trip_us;
 		flow->least_ns = now;
+		return;
 	}
+	if (now - flow->least_ns < LULL_PROBE_NS || small_ns < search_ns(trip_ns))
+		return;
+	if (small_ns >= trip_ns * LULL_PROBE_TRIPS)
+		flow->least_us = trip_us;
+	else if (flow->shown_us)
+		flow->least_us = flow->shown_us;
+	flow->least_ns = now;
+	flow->shown_us = 0;
 }
 
 static __always_inline __u32 in_flight(struct tcp_sock *tp)
@@ -366,6 +410,14 @@ static __always_inline __u32 allowed(struct flow *flow, struct tcp_sock *tp,
 	return most < flow->window ? most : flow->window;
 }
 
+/* No faster than the job itself wants it (SO_MAX_PACING_RATE). */
+static __always_inline void set_pace(struct sock *sk, __u64 rate)
+{
+	__u64 most = sk->sk_max_pacing_rate;
+
+	sk->sk_pacing_rate = rate < most ? rate : most;
+}
+
 static __always_inline void pace(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_of(sk);
@@ -378,12 +430,12 @@ static __always_inline void pace(struct sock *sk)
 	 * not bound it, but little more than the best rate. */
 	rate = (__u64)flow->window * tp->mss_cache * 8 * LULL_SECOND_US / tp->srtt_us;
 	if (flow->window < tp->snd_ssthresh) {
-		sk->sk_pacing_rate = rate * 2;
+		set_pace(sk, rate * 2);
 		return;
 	}
 	rate += rate / 5;
 	most = flow->best_rate + flow->best_rate / 4;
-	sk->sk_pacing_rate = rate < most || !most ? rate : most;
+	set_pace(sk, rate < most || !most ? rate : most);
 }
 
 /* Holds the flow, or goes on doing so, if the interface is the foreground's; whether it is. */
@@ -397,9 +449,10 @@ static __always_inline int hold(struct sock *sk, struct lull_interface *interfac
 	if (!flow->kept_window) {
 		flow->kept_window = at_least(flow->window ? flow->window : tp->snd_cwnd);
 		flow->held_ns = now;
+		flow->shown_us = 0;
 	}
 	tp->snd_cwnd = LULL_HELD_PACKETS;
-	sk->sk_pacing_rate = held_rate(flow, tp->mss_cache, now);
+	set_pace(sk, held_rate(flow, tp->mss_cache, now));
 	return 1;
 }
 
@@ -445,7 +498,7 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 	struct lull_interface *interface = interface_below(sk);
 	struct flow *flow = flow_of(sk);
 
-	note_trip(flow, tp, now);
+	note_trip(flow, tp, rs, now);
 	if (hold(sk, interface, now))
 		return;
 	if (!flow->window)

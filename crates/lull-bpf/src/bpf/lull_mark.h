@@ -112,6 +112,11 @@ int lull_sendmsg6(struct bpf_sock_addr *ctx)
 	return mark_address(ctx);
 }
 
+static __always_inline int is_internet(__u32 family)
+{
+	return family == LULL_AF_INET || family == LULL_AF_INET6;
+}
+
 /* A larger buffer than datagrams may have becomes that; the program sees success. */
 static __always_inline void bound_buffer(struct bpf_sockopt *ctx)
 {
@@ -132,7 +137,7 @@ int lull_setsockopt(struct bpf_sockopt *ctx)
 	    (level == SOL_TCP && option == TCP_CONGESTION && congestion[0]))
 		ctx->optlen = -1; /* done, says the kernel to the program */
 	else if (level == SOL_SOCKET && (option == SO_SNDBUF || option == SO_SNDBUFFORCE) && sk &&
-		 sk->type != SOCK_STREAM)
+		 sk->type != SOCK_STREAM && is_internet(sk->family))
 		bound_buffer(ctx);
 	else if (ctx->optlen > LULL_PAGE)
 		ctx->optlen = 0; /* take the program's own bytes */

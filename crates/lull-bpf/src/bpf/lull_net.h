@@ -35,9 +35,13 @@ struct net_device {
 struct dst_entry {
 	struct net_device *dev;
 };
+typedef struct {
+	long long counter;
+} atomic64_t;
 struct sock_common {
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
+	atomic64_t skc_cookie;
 };
 struct sock_cgroup_data {
 	struct cgroup *cgroup;
@@ -48,6 +52,7 @@ struct sock {
 	__u16 sk_protocol;
 	unsigned int sk_pacing_status;
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 	struct sock_cgroup_data sk_cgrp_data;
 };
 struct sk_buff {

@@ -33,7 +33,8 @@
  * when the window shrinks for the first time, a few rounds are held for it, so
  * that a queue is not taken for the way. A sender that has little to send looks
  * like a slow way, and gets the window that its rate needs. Through an interface
- * that is not watched (loopback) the window is left alone.
+ * that is not watched (loopback) the window is left alone. While a connection has no
+ * route, which its next packet gets, the window stays what it was.
  *
  * What was announced before cannot be taken back: the other side may send that
  * much once. While the program reads it, the kernel may think that a larger
@@ -177,7 +178,9 @@ static __always_inline void packet_goes(struct bpf_sock_ops *ctx)
 	/* On a way of seconds a few rounds take too long. */
 	if (now - receiver->probed_ns >= LULL_PROBE_NS + LULL_PROBE_MOST_NS)
 		receiver->probed_ns = now;
-	if (!interface)
+	if (!((struct sock *)tp)->sk_dst_cache && receiver->announced)
+		window = receiver->announced;
+	else if (!interface)
 		window = LULL_MOST_WINDOW;
 	else if (is_asked_for(interface, now) || now - receiver->probed_ns >= LULL_PROBE_NS)
 		window = LULL_HELD_WINDOW;

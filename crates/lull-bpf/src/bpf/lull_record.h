@@ -180,9 +180,9 @@ struct lull_sched {
 
 /*
  * One network interface. A request is a packet, from the stack's handing it to
- * the interface until the driver takes it. Packets leave the queue of their
- * class in order, so what waits is what started after the last one that ended:
- * a missed end is mended by the next one (lull_in_queue).
+ * the interface until the driver takes it. What waits is what started after the
+ * last one that ended, as if packets of a class left in order: a missed end is
+ * mended by the next one (lull_in_queue), and one that is overtaken counts no more.
  */
 struct lull_interface {
 	struct lull_device device; /* in_service stays 0 */
@@ -203,9 +203,11 @@ struct lull_interface {
 	lull_u64 asked_ns; /* the last foreground packet that lets something come back */
 	/* Written by user space: how long what the job receives is held after it. */
 	lull_u64 receive_interval_ns;
+	/* … and the cookie of the socket through which what waited in the room comes; 0: none. */
+	lull_u64 giver;
 };
 
-_Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 88,
+_Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 96,
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_cpu) == 192 + 5 * 8 * (LULL_BUCKETS + 1) + 24,
 	       "mirrored in record.rs");

@@ -66,6 +66,8 @@ int lull_room(struct __sk_buff *skb)
 		return LULL_STRAIGHT;
 	interface->room_busy = 1;
 	__sync_fetch_and_add(&interface->parked, 1);
+	/* A program may give each datagram a class of its own, which no socket option shows. */
+	write_lower_effort(skb);
 	return bpf_redirect((__u32)interface->room, 0);
 }
 

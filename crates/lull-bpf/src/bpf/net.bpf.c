@@ -8,16 +8,17 @@
  *   consume_skb          it was cut into segments                    (end)
  *   kfree_skb            the queue dropped it                        (end)
  *
- * Background is what a socket of the job sends, what carries DSCP Lower Effort,
- * and what a person named (lull_tag.h); the rest is foreground, or with
- * --protect what a socket of the named groups sends. What no socket sends and is
+ * Background is what a socket of the job sends or the room gives back, what carries
+ * DSCP Lower Effort, and what a person named (lull_tag.h); the rest is foreground,
+ * or with --protect what a socket of the named groups sends. What no socket sends and is
  * not of IP (ARP) is neutral.
  *
  * A program that would re-enter itself on a CPU is skipped by the kernel, so any
  * event can be missed. Nothing is counted up and down: each packet has a number
  * in its class, and what waits is what was numbered after the last that left
- * (lull_in_queue). Where several queues let packets overtake, less waits than is
- * counted, until the next packet.
+ * (lull_in_queue). Where packets overtake each other within a class (several
+ * hardware queues, fq, fq_codel), more waits than is counted: those that were
+ * overtaken are missing.
  *
  * Where the interface itself crosses into another namespace (veth), the packet
  * loses its socket there; the mark then tells its class.
@@ -108,11 +109,18 @@ static __always_inline int is_lower_effort(struct sk_buff *skb)
 	return is_lower_effort_class(traffic_class(protocol, start));
 }
 
-static __always_inline __u32 class_of(struct sk_buff *skb, struct sock *sk)
+/* Whether the packet waited in the interface's room (lull_room.h). */
+static __always_inline int is_from_room(struct lull_interface *interface, struct sock *sk)
+{
+	return interface->giver && (__u64)sk->__sk_common.skc_cookie.counter == interface->giver;
+}
+
+static __always_inline __u32 class_of(struct lull_interface *interface, struct sk_buff *skb,
+				      struct sock *sk)
 {
 	__u16 protocol;
 
-	if (sk && is_of_job(sk))
+	if (sk && (is_of_job(sk) || is_from_room(interface, sk)))
 		return LULL_BACKGROUND;
 	if (is_lower_effort(skb) || is_packet_named(skb))
 		return LULL_BACKGROUND;
@@ -166,7 +174,7 @@ int BPF_PROG(lull_net_queue, struct sk_buff *skb)
 	device = &interface->device;
 	if (sk && !is_full(sk))
 		sk = NULL;
-	class = class_of(skb, sk);
+	class = class_of(interface, skb, sk);
 	if (class == LULL_NEUTRAL) {
 		__sync_fetch_and_add(&device->neutral, 1);
 		return 0;

@@ -24,14 +24,15 @@ pub(crate) struct RawInterface {
     pub(crate) others: AtomicU64,
     pub(crate) asked_ns: AtomicU64,
     pub(crate) receive_interval_ns: AtomicU64,
+    pub(crate) giver: AtomicU64,
 }
 
 const _: () = {
-    assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 88);
+    assert!(size_of::<RawInterface>() == size_of::<RawDevice>() + 96);
     assert!(std::mem::offset_of!(RawInterface, held_until_ns) == size_of::<RawDevice>());
     assert!(std::mem::offset_of!(RawInterface, rtt_ns) == size_of::<RawDevice>() + 24);
     assert!(std::mem::offset_of!(RawInterface, parked) == size_of::<RawDevice>() + 56);
-    assert!(std::mem::offset_of!(RawInterface, receive_interval_ns) == size_of::<RawDevice>() + 80);
+    assert!(std::mem::offset_of!(RawInterface, giver) == size_of::<RawDevice>() + 88);
 };
 
 /// `lull_in_queue` of `lull_policy.h`: packets of a class that wait.
@@ -43,6 +44,20 @@ pub(crate) fn in_queue(view: &ClassView, now: Nanos) -> u64 {
 }
 
 impl RawInterface {
+    /// Makes it that of another interface. Packets are numbered on, and sums too: an entry of a packet of the interface before
+    /// may still be found, and must not seem to have left this one's queue.
+    pub(crate) fn begin(&self) {
+        for (view, ended_bytes) in self.device.view.iter().zip(&self.ended_bytes) {
+            view.begin();
+            ended_bytes.store(view.bytes(), Ordering::Relaxed);
+        }
+        self.device.wake.store(0, Ordering::Relaxed);
+        let others = [&self.held_until_ns, &self.rtt_ns, &self.room, &self.depth_bytes, &self.room_busy];
+        for word in others.into_iter().chain([&self.asked_ns, &self.giver]) {
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Both classes at `now`.
     pub(crate) fn observation(&self, now: Nanos) -> Observation {
         let Observation { mut foreground, mut background } = self.device.observation();

@@ -24,8 +24,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use nix::net::if_::if_nametoindex;
+use nix::net::if_::{if_indextoname, if_nametoindex};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+use nix::sys::time::TimeVal;
 
 use crate::tun::{self, Layer};
 
@@ -54,6 +55,8 @@ const KICK_TYPE: [u8; 2] = [0x88, 0xb5];
 const KICK_BYTES: usize = 60;
 /// As the address has it.
 const AF_PACKET: libc::sa_family_t = 17;
+/// How long a packet waits for its place in the interface's queue before its keeper looks up.
+const GIVE_WAIT_US: i64 = 100_000;
 /// TC_PRIO_BULK: the kernel's own queues send it last.
 const PRIORITY: libc::c_int = 2;
 
@@ -73,12 +76,12 @@ pub struct Room {
 }
 
 impl Room {
-    /// Makes a room, with a first fill, for the interface of this name, in the calling thread's network namespace. It has no
+    /// Makes a room, with a first fill, for the interface with this index, in the calling thread's network namespace. It has no
     /// bound yet.
     ///
     /// # Errors
     /// Without CAP_NET_ADMIN and CAP_NET_RAW, or where the kernel has no TUN devices or no token bucket.
-    pub fn open(interface: &str) -> io::Result<Self> {
+    pub fn open(interface: u32) -> io::Result<Self> {
         let packets = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
         // Of its own, so that no kick waits behind what is given.
         let kicks = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
@@ -86,19 +89,10 @@ impl Room {
         let (device, name) = tun::open(&format!("{NAME}%d"), layer)?;
         let index = if_nametoindex(name.as_str())?;
         setsockopt(&packets, sockopt::Priority, &PRIORITY)?;
+        setsockopt(&packets, sockopt::SendTimeout, &TimeVal::new(0, GIVE_WAIT_US))?;
         let netlink = Netlink::open()?;
         netlink.start(index, mtu, RING_PACKETS)?;
-        let room = Self {
-            device,
-            index,
-            interface: if_nametoindex(interface)?,
-            layer,
-            packets,
-            kicks,
-            netlink,
-            mtu,
-            taken_bytes: 0,
-        };
+        let room = Self { device, index, interface, layer, packets, kicks, netlink, mtu, taken_bytes: 0 };
         room.pour()?;
         Ok(room)
     }
@@ -112,6 +106,26 @@ impl Room {
     /// The index of the room's device, to which datagrams that have to wait are redirected.
     pub fn index(&self) -> u32 {
         self.index
+    }
+
+    /// The kernel's number of the socket through which [`Room::give`] sends; no other socket ever has it.
+    ///
+    /// # Errors
+    /// Before Linux 4.12.
+    pub fn giver(&self) -> io::Result<u64> {
+        let mut cookie = 0_u64;
+        let mut len = libc::socklen_t::try_from(size_of_val(&cookie)).unwrap_or(0);
+        // SAFETY: the number and its length live through the call.
+        let asked = unsafe {
+            libc::getsockopt(
+                self.packets.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_COOKIE,
+                (&raw mut cookie).cast(),
+                &raw mut len,
+            )
+        };
+        if asked < 0 { Err(io::Error::last_os_error()) } else { Ok(cookie) }
     }
 
     /// Polls readable when a packet has come through the bucket.
@@ -211,11 +225,12 @@ impl Room {
         }
     }
 
-    /// Gives a packet to the interface; waits while too many of the room's are in its queue. One that the interface does not take
-    /// is lost.
+    /// Gives a packet to the interface; waits, up to 100 ms, while too many of the room's are in its queue. One that the interface
+    /// does not take is lost.
     ///
     /// # Errors
-    /// As send(2): the interface is down or gone.
+    /// `WouldBlock` when nothing left that queue for so long: the packet may be given again. Else as send(2): the interface is
+    /// down or gone.
     pub fn give(&self, packet: &[u8]) -> io::Result<()> {
         let Some(kind) = self.ether_type(packet) else { return Ok(()) };
         send(&self.packets, self.interface, kind, packet, 0)
@@ -257,11 +272,13 @@ nix::ioctl_read_bad!(
 );
 
 /// What an interface carries, and its largest packet. Asked by a socket: /sys may show another network namespace.
-fn facts(socket: &OwnedFd, interface: &str) -> io::Result<(Layer, u32)> {
+/// These calls take a name, which may be another one than a moment ago.
+fn facts(socket: &OwnedFd, interface: u32) -> io::Result<(Layer, u32)> {
+    let name = if_indextoname(interface)?;
     // SAFETY: all zero is a valid request.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(interface.bytes()) {
-        *to = from.cast_signed();
+    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name.as_bytes()) {
+        *to = (*from).cast_signed();
     }
     // SAFETY: the request is as these calls want it and lives through them; each fills the field that is read after it.
     let (kind, mtu) = unsafe {

@@ -118,8 +118,8 @@ fn try_room(sensor: &mut NetSensor) -> Result<(), String> {
     let words = |error: &dyn std::fmt::Display| error.to_string();
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| words(&error))?;
     let (_device, name) = tun::open("trial%d", Layer::Packets).map_err(|error| words(&error))?;
-    let _room = Room::open(&name).map_err(|error| words(&error))?;
     let index = if_nametoindex(name.as_str()).map_err(|error| words(&error))?;
+    let _room = Room::open(index).map_err(|error| words(&error))?;
     let interface = sensor.watch(0, index).map_err(|error| words(&error))?;
     sensor.hold_datagrams(&interface, index).map_err(|error| words(&error))
 }

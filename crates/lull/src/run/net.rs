@@ -14,7 +14,7 @@
 //! the job, as reads that no gate sees are on a disk.
 //!
 //! The interfaces of the own network namespace are looked for now and then; loopback is left alone, since it has no
-//! link that could be full. An interface that vanishes keeps its last numbers.
+//! link that could be full. An interface that vanishes keeps its last numbers, and its record is free for another.
 //!
 //! Source: the paper, sections 3.2 and 4.3.
 
@@ -33,6 +33,7 @@ use lull_core::{
 use lull_linux::gate::room::Room;
 use lull_linux::probe::net::{NetFacts, has_address, interfaces};
 use lull_linux::root::Root;
+use nix::net::if_::if_indextoname;
 use serde::{Deserialize, Serialize};
 
 pub(crate) mod options;
@@ -147,11 +148,26 @@ enum Waiting {
     Refused(String),
 }
 
+impl Waiting {
+    /// Asks the room to end; whether it has.
+    fn is_left(&self) -> bool {
+        match self {
+            Self::Nowhere | Self::Refused(_) => true,
+            Self::Room(thread) => thread.is_left(),
+        }
+    }
+}
+
 pub(crate) struct Net {
     sensor: NetSensor,
     rules: Rules,
     namespace: u32,
     links: Vec<Link>,
+    /// What became of those that the job used and that are gone.
+    gone: Vec<InterfaceSummary>,
+    /// The first trouble with interfaces, and whether it was told.
+    trouble: Option<String>,
+    is_told: bool,
     /// Whether traffic of other programs was named as background.
     tags: bool,
     asked: Nanos,
@@ -220,8 +236,20 @@ impl Net {
             depth: settings.control.depth,
         };
         let tags = !settings.tags.is_empty();
-        let mut net = Self { sensor, rules, namespace, links: Vec::new(), tags, asked: now, listed: now };
-        notes.extend(net.list(now));
+        let mut net = Self {
+            sensor,
+            rules,
+            namespace,
+            links: Vec::new(),
+            gone: Vec::new(),
+            trouble: None,
+            is_told: false,
+            tags,
+            asked: now,
+            listed: now,
+        };
+        net.list(now);
+        notes.extend(net.take_trouble());
         net.ask(now);
         Ok((net, notes))
     }
@@ -236,9 +264,32 @@ impl Net {
         self.sensor.drain();
     }
 
-    /// Finds interfaces that are new; the first trouble with them.
-    fn list(&mut self, now: Nanos) -> Option<String> {
+    /// Finds interfaces that are new and leaves those that are gone.
+    fn list(&mut self, now: Nanos) {
         self.listed = now;
+        self.leave_gone();
+        let trouble = self.find_new(now);
+        self.trouble = self.trouble.take().or(trouble);
+    }
+
+    /// Trouble with an interface that was not told yet. Only the first is: it would come back with every look.
+    pub(crate) fn take_trouble(&mut self) -> Option<String> {
+        let trouble = self.trouble.take().filter(|_| !self.is_told);
+        self.is_told |= trouble.is_some();
+        trouble
+    }
+
+    /// Gives back what interfaces had that are gone. A room ends by itself, and is waited for until the next look.
+    fn leave_gone(&mut self) {
+        let is_gone = |link: &mut Link| if_indextoname(link.index).is_err() && link.room.is_left();
+        for link in self.links.extract_if(.., is_gone) {
+            self.sensor.unwatch(self.namespace, link.index, &link.interface);
+            self.gone.extend(Some(link.summary()).filter(|gone| gone.background_packets > 0));
+        }
+    }
+
+    /// Finds interfaces that are new; the first trouble with them.
+    fn find_new(&mut self, now: Nanos) -> Option<String> {
         let mut trouble = None;
         for found in interfaces(&Root::real()) {
             if found.loopback
@@ -298,8 +349,7 @@ impl Net {
     /// Does what is due; returns when to look again.
     pub(crate) fn turn(&mut self, now: Nanos) -> Nanos {
         if now.since(self.listed) >= LIST_EVERY {
-            // That there are too many was said at the start.
-            let _ = self.list(now);
+            self.list(now);
         }
         if now.since(self.asked) >= ASK_EVERY {
             self.ask(now);
@@ -323,7 +373,7 @@ impl Net {
             let held = self.sensor.hold_datagrams(&link.interface, link.index);
             let room = held.map_err(|error| error.to_string()).and_then(|()| {
                 RoomThread::start(Keeping {
-                    name: link.name.clone(),
+                    index: link.index,
                     interface: link.interface.clone(),
                     variant: self.rules.variant,
                     start_rule: self.rules.start_rule,
@@ -370,7 +420,7 @@ impl Net {
                 Congestion::Kernel { name, .. } => name.clone(),
                 Congestion::Unchanged { .. } => "unchanged".to_owned(),
             },
-            interfaces: self.links.iter().map(Link::summary).collect(),
+            interfaces: self.gone.iter().cloned().chain(self.links.iter().map(Link::summary)).collect(),
         }
     }
 }

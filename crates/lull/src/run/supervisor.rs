@@ -368,7 +368,8 @@ impl Supervisor {
                 self.notes.extend(started.err().map(str::to_owned));
                 guard.pages = memory.link();
             }
-            for complaint in complaints.take() {
+            let trouble = guard.net.as_mut().and_then(Net::take_trouble);
+            for complaint in complaints.take().into_iter().chain(trouble) {
                 self.tell(&FromSupervisor::Told(complaint.clone()));
                 self.notes.push(complaint);
             }

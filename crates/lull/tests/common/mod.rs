@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+pub(crate) mod again;
 pub(crate) mod cache;
 pub(crate) mod classes;
 pub(crate) mod foreground;

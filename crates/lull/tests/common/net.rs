@@ -128,3 +128,16 @@ pub(crate) fn rooms(bed: &Bed) -> usize {
     let output = bed.left.command("ip").args(["-o", "link"]).output().unwrap();
     String::from_utf8(output.stdout).unwrap().matches(": lull").count()
 }
+
+/// Waits until the job's datagrams wait in a room, beside a foreground that sends to this address.
+pub(crate) fn wait_for_a_room(bed: &Bed, to: IpAddr) {
+    wait_until("datagrams in the room", || {
+        disturb_to(bed, to);
+        let shown = bed.left.command("cat").arg("/proc/self/net/dev").output().unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let room = shown.lines().find_map(|line| line.trim().strip_prefix("lull"));
+        // Name, eight numbers of what came in, then bytes and packets that went out.
+        let packets = room.and_then(|room| room.split_whitespace().nth(10)?.parse().ok());
+        packets.is_some_and(|packets: u64| packets > 5)
+    });
+}

@@ -1,8 +1,9 @@
 //! The few netlink requests that a waiting room needs: starting its device, the rate of its queue, and what waits there.
 //!
 //! A request is a header, a fixed part and attributes; the kernel answers each with 0 or an error number, after what was asked
-//! for. Source: rtnetlink(7), `include/uapi/linux/if_link.h`, `include/uapi/linux/pkt_sched.h`.
+//! for. Answers carry the number of their request: one that was given up may still be answered. Source: rtnetlink(7), `include/uapi/linux/if_link.h`, `include/uapi/linux/pkt_sched.h`.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -32,6 +33,8 @@ const QUEUE_BYTES: usize = 20;
 const ATTRIBUTE_BYTES: usize = 4;
 /// Where a message and an attribute say what they are.
 const KIND_AT: usize = 4;
+/// The number of the request.
+const NUMBER_AT: usize = 8;
 const ATTRIBUTE_KIND_AT: usize = 2;
 
 /// What a token bucket lets through.
@@ -46,17 +49,21 @@ pub(super) struct Bucket {
 
 /// A connection to the kernel, of the calling thread's network namespace.
 #[derive(Debug)]
-pub(super) struct Netlink(OwnedFd);
+pub(super) struct Netlink {
+    socket: OwnedFd,
+    /// Of the last request.
+    number: Cell<u32>,
+}
 
 impl Netlink {
     pub(super) fn open() -> io::Result<Self> {
-        let fd = socket(
+        let socket = socket(
             AddressFamily::Netlink,
             SockType::Raw,
             SockFlag::SOCK_CLOEXEC,
             SockProtocol::NetlinkRoute,
         )?;
-        Ok(Self(fd))
+        Ok(Self { socket, number: Cell::new(0) })
     }
 
     /// Starts an interface, without address resolution and without addresses that the kernel makes up.
@@ -111,19 +118,22 @@ impl Netlink {
 
     /// What the kernel sends before it says that all went well; empty for most requests.
     fn ask(&self, message: Message) -> io::Result<Vec<u8>> {
-        let message = message.finish();
-        // SAFETY: the buffer lives through the call.
-        let sent = unsafe { libc::send(self.0.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
-        if sent < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let number = self.send(message)?;
         let mut answer = Vec::new();
         loop {
             let mut part = [0_u8; 4096];
-            // SAFETY: as above.
-            let got = unsafe { libc::recv(self.0.as_raw_fd(), part.as_mut_ptr().cast(), part.len(), 0) };
-            let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
-            let part = &part[..got];
+            // SAFETY: the buffer lives through the call.
+            let got = unsafe { libc::recv(self.socket.as_raw_fd(), part.as_mut_ptr().cast(), part.len(), 0) };
+            let part = match usize::try_from(got) {
+                Ok(got) => &part[..got],
+                Err(_) => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => continue,
+                    error => return Err(error),
+                },
+            };
+            if word_at(part, NUMBER_AT) != Some(number) {
+                continue;
+            }
             if half_at(part, KIND_AT).map(i32::from) != Some(libc::NLMSG_ERROR) {
                 answer = part.to_vec();
                 continue;
@@ -135,6 +145,16 @@ impl Netlink {
                 None => Err(io::ErrorKind::UnexpectedEof.into()),
             };
         }
+    }
+
+    /// Its number.
+    fn send(&self, message: Message) -> io::Result<u32> {
+        let number = self.number.get().wrapping_add(1);
+        self.number.set(number);
+        let message = message.finish(number);
+        // SAFETY: the buffer lives through the call.
+        let sent = unsafe { libc::send(self.socket.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(number) }
     }
 }
 
@@ -165,7 +185,7 @@ impl Message {
     fn new(kind: u16, flags: libc::c_int) -> Self {
         let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags).unwrap_or_default();
         let mut message = Self(Vec::with_capacity(256));
-        // The length is set at the end; one request at a time needs no number.
+        // The length and the number are set at the end.
         message.word(0).bytes(&kind.to_ne_bytes()).bytes(&flags.to_ne_bytes()).word(0).word(0);
         message
     }
@@ -194,9 +214,10 @@ impl Message {
         self.0.resize(self.0.len().next_multiple_of(ALIGN), 0);
     }
 
-    fn finish(mut self) -> Vec<u8> {
+    fn finish(mut self, number: u32) -> Vec<u8> {
         let length = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         self.0[..4].copy_from_slice(&length.to_ne_bytes());
+        self.0[NUMBER_AT..NUMBER_AT + 4].copy_from_slice(&number.to_ne_bytes());
         self.0
     }
 }

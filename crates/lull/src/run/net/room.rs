@@ -11,6 +11,7 @@
 //! itself, so that no lock of the engine stands between the end of an interval and the datagrams that wait for it.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
@@ -38,7 +39,8 @@ const SPARE: usize = 128;
 
 /// What the thread needs to know.
 pub(super) struct Keeping {
-    pub(super) name: String,
+    /// The interface's, by which it stays known when it is renamed.
+    pub(super) index: u32,
     pub(super) interface: Interface,
     pub(super) variant: Variant,
     pub(super) start_rule: StartRule,
@@ -72,9 +74,10 @@ impl RoomThread {
         let outcome = Arc::new(OnceLock::new());
         let (ordered, told) = (Arc::clone(&orders), Arc::clone(&outcome));
         let started = std::thread::Builder::new().name("net-room".to_owned()).spawn(move || {
-            let opened = Room::open(&keeping.name);
+            let opened = Room::open(keeping.index).and_then(|room| Ok((room.giver()?, room)));
             let outcome = opened.as_ref().map(|_| ()).map_err(ToString::to_string);
-            if let Ok(room) = opened {
+            if let Ok((giver, room)) = opened {
+                keeping.interface.set_giver(giver);
                 keeping.interface.set_room(room.index());
                 let _ = told.set(outcome);
                 Keeper::new(room, keeping).run(&ordered);
@@ -93,6 +96,13 @@ impl RoomThread {
 
     fn lives(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Asks for the end of the room; whether it has come.
+    pub(super) fn is_left(&self) -> bool {
+        self.orders.stop.store(true, Ordering::SeqCst);
+        self.orders.nudge.give();
+        !self.lives()
     }
 
     /// Why there is no room.
@@ -244,25 +254,30 @@ impl Keeper {
         }
     }
 
-    /// Gives so many packets to the interface; if `gated` only while it admits background.
-    fn give(&mut self, most: u32, gated: bool) {
+    /// Gives so many packets to the interface; if `gated` only while it admits background. False if its queue does not move:
+    /// there may be other things to do meanwhile.
+    fn give(&mut self, most: u32, gated: bool) -> bool {
         for _ in 0..most {
-            let Some(packet) = self.waiting.pop_front() else { return };
+            let Some(packet) = self.waiting.pop_front() else { return true };
             // An interface that is down or gone loses it, as it would have lost it at once.
-            let _ = self.room.give(&packet);
+            if self.room.give(&packet).is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+                self.waiting.push_front(packet);
+                return false;
+            }
             self.given += 1;
             if self.spare.len() < SPARE {
                 self.spare.push(packet);
             }
             // To give may have taken the time of several packets.
             if gated && !self.state(clock::now()).0.admits_background() {
-                return;
+                return true;
             }
         }
+        true
     }
 
     /// Sends all that waits, and lets datagrams go straight from then on. What the job had sent when it ended is not lost: it is
-    /// held for a moment more at most, and goes all at once if the link takes too long.
+    /// held for a moment more at most, and goes all at once if the link takes too long; what the interface then refuses is lost.
     fn empty(&mut self) {
         self.keeping.interface.set_room(0);
         self.keeping.interface.clear_room();
@@ -283,7 +298,9 @@ impl Keeper {
             if now >= end {
                 // As the kernel does with what an ended program leaves.
                 let _ = self.room.set_bound(None);
-                self.give(u32::MAX, false);
+                if !self.give(u32::MAX, false) {
+                    return;
+                }
             } else if !gated || self.state(now).0.admits_background() {
                 self.give(self.keeping.batch, gated);
             } else {

@@ -4,7 +4,7 @@ use super::*;
 fn attributes_are_padded_and_lengths_count_what_they_hold() {
     let mut message = Message::new(libc::RTM_NEWQDISC, 0);
     message.nested(TCA_OPTIONS, |message| message.attribute(7, &[1, 2, 3, 4, 5]));
-    let bytes = message.finish();
+    let bytes = message.finish(7);
     let half = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
     // Header, outer header, inner header, five bytes, three of padding.
     assert_eq!(bytes.len(), 16 + 4 + 4 + 8);
@@ -23,4 +23,19 @@ fn an_attribute_is_found_behind_others_and_a_broken_one_ends_the_search() {
     assert_eq!(attribute_of(&message.0, TCA_OPTIONS), None);
     assert_eq!(attribute_of(&message.0[..20], TCA_STATS), None);
     assert_eq!(attribute_of(&[0; 8], TCA_STATS), None);
+}
+
+#[test]
+fn an_answer_to_a_request_that_was_given_up_is_not_taken_for_the_next() {
+    let link = |index: u32| {
+        let mut message = Message::new(libc::RTM_GETLINK, 0);
+        message.bytes(&[0; 4]).word(index).word(0).word(0);
+        message
+    };
+    let netlink = Netlink::open().unwrap();
+    // The loopback device is there, and its answer waits.
+    netlink.send(link(1)).unwrap();
+    let refused = netlink.ask(link(i32::MAX.cast_unsigned())).unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(libc::ENODEV));
+    assert!(!netlink.ask(link(1)).unwrap().is_empty());
 }

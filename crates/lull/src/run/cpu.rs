@@ -19,7 +19,7 @@
 //!
 //! What the foreground loses is taken from its bursts, or from the user's own measure (`--slo`), which then decides alone.
 
-use lull_bpf::cpu::{CpuTotals, Cpus};
+use lull_bpf::cpu::{Bursts, CpuTotals, Cpus};
 use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_QUIET};
 use lull_core::lend::{CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Rung};
 use lull_core::{
@@ -85,6 +85,9 @@ pub(crate) struct CpuSummary {
     pub(crate) background_busy_ns: u64,
     /// Time withheld for tests.
     pub(crate) tested_ns: u64,
+    /// The mean time for which the foreground waited for a CPU after it was woken: while no background ran, and while some did.
+    pub(crate) delay_quiet_ns: Option<u64>,
+    pub(crate) delay_loaded_ns: Option<u64>,
     /// Share of its time that the foreground lost, over the whole run and in the worst window, and what was promised.
     pub(crate) lost: f64,
     pub(crate) lost_worst: f64,
@@ -112,6 +115,13 @@ impl CpuSummary {
                     &format!("lull: cpu: {}\n", slowdown.sentence(&self.measure, self.promised, self.kept));
             }
             None => text += "lull: cpu: too little was compared to say what the foreground lost\n",
+        }
+        if let (Some(quiet), Some(loaded)) = (self.delay_quiet_ns, self.delay_loaded_ns) {
+            text += &format!(
+                "lull: cpu: once woken, the foreground waited {} for a CPU beside the job, {} without it\n",
+                Nanos(loaded),
+                Nanos(quiet)
+            );
         }
         text
     }
@@ -356,6 +366,8 @@ impl Cpu {
             foreground_busy_ns: totals.foreground_busy.0,
             background_busy_ns: totals.background_busy.0,
             tested_ns: status.withheld.0,
+            delay_quiet_ns: mean_delay_ns(&totals.quiet),
+            delay_loaded_ns: mean_delay_ns(&totals.loaded),
             lost: status.kept.overall,
             lost_worst: status.kept.worst,
             promised,
@@ -373,6 +385,11 @@ fn lent_text(choice: Option<(u32, HoldRule)>) -> String {
             format!("{count} {cpus}, held beside the foreground and for {length} after it")
         }
     }
+}
+
+/// From wake-up to running, in the mean.
+fn mean_delay_ns(bursts: &Bursts) -> Option<u64> {
+    bursts.delay_ns.checked_div(bursts.delays)
 }
 
 /// The foreground's bursts and the time they took.

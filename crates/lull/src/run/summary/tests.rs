@@ -106,6 +106,10 @@ fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
     let text = summary.text();
     assert!(text.contains("lull: frozen once, 3.60s in all\n"), "{text}");
     assert!(text.contains("; lent 2 CPUs, never held; 3.60s withheld for tests\n"), "{text}");
+    assert!(!text.contains("once woken"), "{text}");
+    let waited =
+        CpuSummary { delay_quiet_ns: Some(9_000), delay_loaded_ns: Some(12_000), ..CpuSummary::default() };
+    assert!(waited.text().contains("waited 12us for a CPU beside the job, 9us without it\n"), "{waited:?}");
     summary.freezes = 2;
     summary.cpu = Some(CpuSummary { tested_ns: 0, ..summary.cpu.unwrap() });
     let text = summary.text();

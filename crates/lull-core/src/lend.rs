@@ -399,11 +399,22 @@ impl Lender {
                 if std::mem::take(&mut record.convicted) {
                     record.evidence.clear();
                 }
-                if self.is_sheltered() && !self.book.is_barred(rung, now) {
-                    self.leave_for(rung, budget);
-                }
+                self.return_to(now, rung, budget);
+            }
+            Some(Sign::BusyByItself(rung)) => {
+                self.book.of_mut(rung).barred_until = Nanos::ZERO;
+                // One share less: what it uses all the time was never free, and how much all of it harms is not to be seen.
+                let beside = Rung { first: rung.first.saturating_sub(1).max(1), ..rung };
+                self.return_to(now, beside, budget);
             }
             None => {}
+        }
+    }
+
+    /// From the shelter to what was lent before.
+    fn return_to(&mut self, now: Nanos, rung: Rung, budget: &mut Budget) {
+        if self.is_sheltered() && !self.book.is_barred(rung, now) {
+            self.leave_for(rung, budget);
         }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! Approach: a foreground that is busy for far longer than it used to be may be overrun, or may have more to do. Which one is
 //! tried out: background goes to a shelter. One that falls idle there for a part of the time was overrun; one that does not is
-//! busy by itself, and is let alone for a while, longer each time. A verdict may be chance, so after its time is up the same is
+//! busy by itself, and is let alone for a while, longer each time; background has what is left beside it. A verdict may be chance, so after its time is up the same is
 //! lent again, and the foreground is watched again, with what was learned of how long it is busy by itself.
 //!
 //! ```text
@@ -17,9 +17,9 @@
 //!   └──────────┘ ◀──────────────┐                     └─────────┘                  └───────────┘
 //!     ▲  ▲  ▲  the foreground    │                       │   │                         │
 //!     │  │  │  leaves: lent again└───────────────────────┘   │ out of patience:        │
-//!     │  │  │                      ┌─────────┐              │ lent again              │
+//!     │  │  │                      ┌─────────┐              │ CPUs are lent           │
 //!     │  │  └───────────────────── │ Excused │ ◀────────────┘                         │
-//!     │  │        time is up       └─────────┘                                        │
+//!     │  │        time is up       └─────────┘  beside the foreground                 │
 //!     └──┴────────────────────────────────────────────────────────────────────────────┘
 //!                                 time is up: lent again
 //! ```
@@ -70,8 +70,10 @@ pub(super) enum Sign {
     Suspect,
     /// It was overrun by this rung for so long; the rung stays away until [`Saturation::convict`]'s time.
     Overrun(Rung, Nanos),
-    /// This was lent and may be again: it overran nothing, or its time is up.
+    /// This was lent and may be again: its time is up, or the foreground has left before anything was known.
     LendAgain(Rung),
+    /// The foreground is busy by itself: what this rung does to it cannot be seen.
+    BusyByItself(Rung),
 }
 
 /// One look at the foreground.
@@ -137,9 +139,10 @@ impl Saturation {
                     return None;
                 }
                 let from = *from;
+                self.longest = (self.longest.0.max(*patience), now);
                 self.rest(State::Excused { until: now.plus(self.excuse) });
                 self.excuse = self.excuse.times(2).min(LONGEST_EXCUSED);
-                Some(Sign::LendAgain(from))
+                Some(Sign::BusyByItself(from))
             }
             State::Convicted { from, until } if now >= *until => {
                 let from = *from;

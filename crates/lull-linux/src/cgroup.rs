@@ -310,6 +310,13 @@ impl JobGroup {
         }
     }
 
+    /// Removes groups that no process has entered; any other stays. Needs no descriptor, so that it works where none are left.
+    pub fn remove_unused(self) {
+        for path in self.paths() {
+            let _is_in_use = fs::remove_dir(path);
+        }
+    }
+
     /// Thaws, moves remaining processes to the parent groups and removes the groups. The first error is told after all
     /// groups had their turn.
     pub fn remove(self) -> Result<(), GroupError> {

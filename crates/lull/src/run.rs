@@ -244,6 +244,23 @@ fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> Option<JobGrou
     (!group.paths().is_empty()).then_some(group)
 }
 
+/// The job's group until the job has begun: what fails before leaves none behind.
+struct Unbegun(Option<JobGroup>);
+
+impl Unbegun {
+    fn begun(mut self) -> Option<JobGroup> {
+        self.0.take()
+    }
+}
+
+impl Drop for Unbegun {
+    fn drop(&mut self) {
+        if let Some(group) = self.0.take() {
+            group.remove_unused();
+        }
+    }
+}
+
 fn pidfd(pid: Pid) -> Option<OwnedFd> {
     // SAFETY: integers in, a descriptor or an error out.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
@@ -277,9 +294,9 @@ fn start(
     // Before the group is made: a queue that is refused ends the run here.
     let queues = arrange(&settings.qdiscs)?;
     let mut notes = Vec::new();
-    let group = make_group(settings, &mut notes);
+    let group = Unbegun(make_group(settings, &mut notes));
     let mut settings = settings.clone();
-    let paths = group.as_ref().map(JobGroup::paths).unwrap_or_default();
+    let paths = group.0.as_ref().map(JobGroup::paths).unwrap_or_default();
     if settings.net == LendNet::WhenUsed && !is_possible(&settings, &paths) {
         settings.net = LendNet::Never;
     }
@@ -318,7 +335,7 @@ fn start(
     let guardian_channel = Rc::new(RefCell::new(to_guardian));
 
     let (to_job, job_end) = Channel::pair().context("cannot make a channel")?;
-    let job = fork_job(settings, command, group.as_ref(), &inherited, &to_job, &job_end)?;
+    let job = fork_job(settings, command, group.0.as_ref(), &inherited, &to_job, &job_end)?;
     drop(job_end);
     let report = launch::next_report(&to_job).context("the job was lost before it began")?;
     let listener = hand_over(report, &to_supervisor, &guardian_channel.borrow())?;
@@ -335,9 +352,10 @@ fn start(
         status::say(&format!("cannot run '{}': {error}; {advice}", words[0]));
         let _ = nix::sys::wait::waitpid(job, None);
         release(&queues);
-        freezer::remove_if_empty(group, &shed);
+        freezer::remove_if_empty(group.begun(), &shed);
         front::end_like(Ending::Exited(status));
     }
+    let group = group.begun();
     send(&to_supervisor, &ToSupervisor::Begun, None);
     front::release_standard_streams();
     let helpers = Helpers {

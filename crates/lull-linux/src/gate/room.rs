@@ -225,12 +225,11 @@ impl Room {
         }
     }
 
-    /// Gives a packet to the interface; waits, up to 100 ms, while too many of the room's are in its queue. One that the interface
-    /// does not take is lost.
+    /// Gives a packet to the interface; waits, up to 100 ms, while too many of the room's are in its queue.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing left that queue for so long: the packet may be given again. Else as send(2): the interface is
-    /// down or gone.
+    /// `WouldBlock` when nothing left that queue for so long: the packet may be given again. Else as send(2), and the packet is
+    /// lost: the interface is down or gone.
     pub fn give(&self, packet: &[u8]) -> io::Result<()> {
         let Some(kind) = self.ether_type(packet) else { return Ok(()) };
         send(&self.packets, self.interface, kind, packet, 0)

@@ -110,3 +110,15 @@ fn loss_since_a_change_is_booked_afterwards() {
     let lost = budget.lost().as_secs_f64();
     assert!((lost - 0.5 * 40.0 * 0.025).abs() < 0.02, "half of 40 epochs of 25 ms: {lost}");
 }
+
+#[test]
+fn what_is_suspended_is_barred_until_it_is_resumed_and_a_bar_for_another_reason_stays() {
+    let mut book = book();
+    book.suspend(TOP);
+    assert!(book.is_barred(TOP, LATER));
+    book.resume(TOP);
+    assert!(!book.is_barred(TOP, NOW));
+    book.bar(TOP, LATER);
+    book.resume(TOP);
+    assert!(book.is_barred(TOP, NOW) && !book.is_barred(TOP, LATER));
+}

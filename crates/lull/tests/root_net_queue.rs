@@ -8,6 +8,7 @@
 
 mod common;
 
+use std::collections::VecDeque;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
@@ -24,13 +25,15 @@ const PACKET_BYTES: u64 = 1_514;
 const MOST_BYTES: u64 = 4 * PACKET_BYTES;
 /// So much has to leave the queue while it is looked at.
 const LOOK_BYTES: u64 = 100_000;
-/// What usually waits of an open connection beside a foreground: the two packets that it may add, what was acknowledged
-/// meanwhile, and the foreground's own. The kernel's bound on a socket is twice that at this rate.
-const USUAL_BYTES: u64 = 4 * PACKET_BYTES;
+/// What usually waits of an open connection beside a foreground: the two packets that it may add, and the foreground's own.
+/// Without lull's bound it is twice that and more.
+const USUAL_BYTES: u64 = 3 * PACKET_BYTES;
 /// Between two looks at an open connection more leaves than the queue may hold.
 const BETWEEN_LOOKS_BYTES: u64 = 16 * PACKET_BYTES;
-/// Looks at an open connection.
+/// So many looks at an open connection one after the other are judged together.
 const LOOKS: usize = 41;
+/// Of them so many find what is usual. Chance alone does not give that many where the bound is missing.
+const USUAL_LOOKS: usize = 25;
 
 /// What the left host's queue holds at this moment, and what has left it so far, in bytes.
 fn queue(bed: &Bed) -> (u64, u64) {
@@ -113,26 +116,28 @@ fn root_an_open_upload_usually_leaves_the_queue_almost_empty_beside_a_foreground
     let open = |script: &str| {
         spawn_marked(&mut on_left(&bed, &["--resources", "net", "--interval", "none"], script), &marker)
     };
-    let mut waited = Vec::new();
     let child = beside_a_foreground(&bed, open, |to| {
         wait_until("the upload to be open", || {
             let shown = connections(&bed.left, &format!("dport = :{}", to.port()));
             number_of(&shown, "cwnd:").is_some_and(|window| window > 2)
         });
-        let mut next = 0;
-        wait_until("the upload to leave the queue", || {
+        let (mut next, mut waited) = (0, VecDeque::new());
+        // Where the machine takes our CPU away for a moment, acknowledgements come many at once, and so do packets.
+        wait_until("the queue to be almost empty at most of the looks", || {
             let (waiting, left) = queue(&bed);
             // What an idle sender leaves empty says nothing.
-            if left >= next && waiting > 0 {
-                waited.push(waiting);
-                next = left + BETWEEN_LOOKS_BYTES;
+            if left < next || waiting == 0 {
+                return false;
             }
-            waited.len() >= LOOKS
+            next = left + BETWEEN_LOOKS_BYTES;
+            waited.push_back(waiting);
+            if waited.len() > LOOKS {
+                waited.pop_front();
+            }
+            let few = waited.iter().filter(|waiting| **waiting <= USUAL_BYTES).count();
+            waited.len() == LOOKS && few >= USUAL_LOOKS
         });
     });
-    waited.sort_unstable();
-    let usual = waited[LOOKS / 2];
-    assert!(usual <= USUAL_BYTES, "{usual} bytes usually wait in the queue; all looks: {waited:?}");
     let front = child.id();
     finish(child);
     assert_nothing_left(front, &marker);

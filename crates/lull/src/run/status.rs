@@ -1,11 +1,15 @@
 //! The status line: the bottom row of the terminal, kept free of the job's output by a scroll region, as package
-//! managers do. Drawn by the front while it is in the foreground; wiped before the front stops or ends.
+//! managers do. Drawn by the front while it is in the foreground; wiped before the front stops or ends. What does not fit
+//! beside the rest has a page of its own, and the pages take turns.
+
+mod text;
 
 use std::io::Write;
 
 use super::messages::Status;
-use super::summary::bytes;
-use lull_core::Nanos;
+
+/// Each page is shown for so many reports of the supervisor: three seconds.
+const REPORTS_PER_PAGE: usize = 12;
 
 /// Draws the line on stderr.
 pub(crate) struct StatusLine {
@@ -13,6 +17,7 @@ pub(crate) struct StatusLine {
     rows: u16,
     columns: u16,
     latest: Option<Status>,
+    reports: usize,
     drawn: bool,
 }
 
@@ -35,7 +40,7 @@ impl StatusLine {
     pub(crate) fn new(wanted: bool) -> Self {
         let size = size().filter(|_| wanted);
         let (rows, columns) = size.unwrap_or((0, 0));
-        Self { on: size.is_some(), rows, columns, latest: None, drawn: false }
+        Self { on: size.is_some(), rows, columns, latest: None, reports: 0, drawn: false }
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -49,6 +54,7 @@ impl StatusLine {
 
     pub(crate) fn set(&mut self, status: Status) {
         self.latest = Some(status);
+        self.reports = self.reports.wrapping_add(1);
     }
 
     pub(crate) fn resized(&mut self) {
@@ -68,10 +74,8 @@ impl StatusLine {
 
     pub(crate) fn draw(&mut self) {
         let Some(status) = self.latest.as_ref().filter(|_| self.on && is_in_foreground()) else { return };
-        let mut line = text(status);
-        if let Some((cut, _)) = line.char_indices().nth(usize::from(self.columns) - 1) {
-            line.truncate(cut);
-        }
+        let pages = text::pages(status, usize::from(self.columns) - 1);
+        let line = &pages[self.reports / REPORTS_PER_PAGE % pages.len()];
         let mut out = String::new();
         if !self.drawn {
             // Make room for one row, then keep it out of the scrolling part.
@@ -99,59 +103,3 @@ pub(crate) fn say(text: &str) {
 pub(crate) fn wipe(rows: u16) -> String {
     format!("\x1b7\x1b[r\x1b[{rows};1H\x1b[2K\x1b8")
 }
-
-/// One line for a person.
-pub(crate) fn text(status: &Status) -> String {
-    if let Some(regulation) = &status.regulation {
-        return format!("lull {regulation} | active {:.0}%", status.active * 100.0);
-    }
-    let doing = match (status.frozen, status.waiting, status.state) {
-        (true, ..) if status.frozen_for_test => "held: testing what the job costs",
-        (true, ..) if status.frozen_for_cpu => "held: the foreground uses the CPUs",
-        (true, ..) if status.frozen_for_net => "held: the foreground uses the network",
-        (true, ..) => "frozen: the foreground uses the disk",
-        (_, 0, 'I' | 'B') => "running",
-        (_, 0, _) => "running (no call waits)",
-        (_, _, 'F') => "waiting: the foreground uses the disk",
-        (_, _, 'P') => "waiting: preemption interval",
-        _ => "waiting: bound on requests in service",
-    };
-    let mut line = format!(
-        "lull {} {} | {doing} | active {:.0}% | {} | interval {} depth {}",
-        status.disk,
-        status.state,
-        status.active * 100.0,
-        bytes(status.background_bytes),
-        status.interval,
-        status.depth
-    );
-    for (resource, slowdown) in [(status.disk.as_str(), &status.disk_slowdown), ("cpu", &status.cpu_slowdown)]
-    {
-        if let Some(slowdown) = slowdown {
-            line += &format!(" | {resource} slowdown {}", slowdown.text());
-        }
-    }
-    if let Some(memory) = &status.memory {
-        line += &format!(" | {memory}");
-    }
-    for link in &status.links {
-        line += &format!(
-            " | {} {} {}, interval {}",
-            link.interface,
-            link.state,
-            bytes(link.background_bytes),
-            link.interval
-        );
-    }
-    match (status.quiet_ns, status.loaded_ns) {
-        (Some(quiet), Some(loaded)) => {
-            line += &format!(" | foreground {} without, {} with us", Nanos(quiet), Nanos(loaded));
-        }
-        (Some(quiet), None) => line += &format!(" | foreground {}, never met us", Nanos(quiet)),
-        _ => {}
-    }
-    line
-}
-
-#[cfg(test)]
-mod tests;

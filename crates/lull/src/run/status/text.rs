@@ -1,0 +1,118 @@
+//! What the status line says.
+//!
+//! Problem: a job has several resources, and a terminal 80 columns. Cutting the line hides whatever comes last.
+//!
+//! Approach: what the job does now is on every page; behind it come as many of the other parts as fit, the rest on further
+//! pages. Widths are counted in characters.
+
+use super::super::messages::Status;
+use super::super::summary::bytes;
+use lull_core::Nanos;
+
+const BETWEEN: &str = " | ";
+
+/// One or more lines of at most `width` characters.
+pub(super) fn pages(status: &Status, width: usize) -> Vec<String> {
+    let (head, parts) = (head(status), parts(status));
+    let whole = parts.iter().fold(head.clone(), |line, part| line + BETWEEN + part);
+    if length(&whole) <= width {
+        return vec![whole];
+    }
+    // Room for the number of the page.
+    let room = width.saturating_sub(length(BETWEEN) + 3);
+    let mut pages: Vec<String> = Vec::new();
+    for part in &parts {
+        match pages.last_mut() {
+            Some(page) if length(page) + length(BETWEEN) + length(part) <= room => {
+                *page += &(BETWEEN.to_owned() + part)
+            }
+            _ => pages.push(cut(&format!("{head}{BETWEEN}{part}"), room)),
+        }
+    }
+    let count = pages.len();
+    let numbered =
+        |(index, page): (usize, String)| cut(&format!("{page}{BETWEEN}{}/{count}", index + 1), width);
+    match count {
+        0 | 1 => vec![cut(&whole, width)],
+        _ => pages.into_iter().enumerate().map(numbered).collect(),
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn cut(text: &str, width: usize) -> String {
+    text.chars().take(width).collect()
+}
+
+/// What the job does now.
+fn head(status: &Status) -> String {
+    let active = format!("active {:.0}%", status.active * 100.0);
+    if let Some(regulation) = &status.regulation {
+        return format!("lull {regulation}{BETWEEN}{active}");
+    }
+    let doing = match (status.frozen, status.waiting, status.state) {
+        (true, ..) if status.frozen_for_test => "held: testing what the job costs",
+        (true, ..) if status.frozen_for_cpu => "held: the foreground uses the CPUs",
+        (true, ..) if status.frozen_for_net => "held: the foreground uses the network",
+        (true, ..) => "frozen: the foreground uses the disk",
+        (_, 0, 'I' | 'B') => "running",
+        (_, 0, _) => "running (no call waits)",
+        (_, _, 'F') => "waiting: the foreground uses the disk",
+        (_, _, 'P') => "waiting: preemption interval",
+        _ => "waiting: bound on requests in service",
+    };
+    format!("lull {doing}{BETWEEN}{active}")
+}
+
+/// The resources that the job uses: where it was active, and what the foreground lost there.
+fn parts(status: &Status) -> Vec<String> {
+    let mut parts = Vec::new();
+    let is_disk_used = status.background_bytes > 0 || status.disk_slowdown.is_some();
+    if is_disk_used {
+        parts.push(format!(
+            "{} {} {}, interval {} depth {}",
+            status.disk,
+            status.state,
+            bytes(status.background_bytes),
+            status.interval,
+            status.depth
+        ));
+    }
+    for (resource, slowdown) in [(status.disk.as_str(), &status.disk_slowdown), ("cpu", &status.cpu_slowdown)]
+    {
+        if let Some(slowdown) = slowdown {
+            parts.push(format!("{resource} slowdown {}", slowdown.text()));
+        }
+    }
+    parts.extend(status.memory.clone());
+    for link in &status.links {
+        parts.push(format!(
+            "{} {} {}, interval {}",
+            link.interface,
+            link.state,
+            bytes(link.background_bytes),
+            link.interval
+        ));
+    }
+    match (status.quiet_ns, status.loaded_ns) {
+        _ if !is_disk_used => {}
+        (Some(quiet), Some(loaded)) => {
+            parts.push(format!(
+                "{}: foreground {} without, {} with us",
+                status.disk,
+                Nanos(quiet),
+                Nanos(loaded)
+            ));
+        }
+        (Some(quiet), None) => {
+            parts.push(format!("{}: foreground {}, never met us", status.disk, Nanos(quiet)));
+        }
+        _ => {}
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests;

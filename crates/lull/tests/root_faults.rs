@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output};
 
 use common::foreground::{Foreground, Rhythm, wait_until_held};
+use common::go::Go;
 use common::loopdev::Loop;
 use common::{
     READ_ONLY_GROUPS, assert_nothing_left, checksum, clean_text, data_file, finish, helper, in_own_mounts,
@@ -109,7 +110,8 @@ fn root_an_ordinary_users_job_survives_its_helpers() {
     }
     let dir = open_directory();
     let (path, sum) = data_file(dir.path(), 4 << 20);
-    let script = format!("sleep 0.2; {}", checksum(&path, "bs=4k"));
+    let go = Go::new();
+    let script = go.script("true", &checksum(&path, "bs=4k"));
     for names in [&["lull-supervisor"][..], &["lull-guardian"], &["lull-supervisor", "lull-guardian"]] {
         let marker = new_marker();
         let mut command = readable_copy(&lull_run(&["--gate", "all"], &["sh", "-c", &script]), dir.path());
@@ -117,7 +119,9 @@ fn root_an_ordinary_users_job_survives_its_helpers() {
         let front = child.id();
         common::job_of(front);
         names.iter().for_each(|name| assert!(send(helper(front, name).unwrap(), libc::SIGKILL)));
+        go.give();
         let output = finish(child);
+        go.take_back();
         assert_eq!(clean_text(&output), sum, "{names:?}");
         assert!(output.status.success());
         assert_nothing_left(front, &marker);
@@ -368,7 +372,7 @@ fn root_a_device_that_goes_away_while_a_call_is_held_fails_the_call() {
     // Long enough an interval to remove the device before the call is let go.
     let child = spawn_marked(
         &mut lull_run(
-            &["--interval", "2s", "--longest-hold", "off"],
+            &["--interval", "10s", "--longest-hold", "off"],
             &["dd", &input, "of=/dev/null", "bs=64k", "iflag=direct"],
         ),
         &marker,

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use common::foreground::{Foreground, Rhythm, wait_until_held};
+use common::go::Go;
 use common::{
     assert_nothing_left, checksum, children, clean_text, data_file, finish, freeze_file, helper, lull_run,
     needs_root, new_marker, next_random, send, spawn_marked, state_of, wait_until,
@@ -187,9 +188,11 @@ fn root_the_job_outlives_the_front() {
     let dir = directory();
     let (path, sum) = data_file(dir.path(), 4 << 20);
     let out = dir.path().join("sum");
+    let go = Go::new();
+    // It does its work after the kills, however late they come.
+    let script = go.script("true", &format!("{} > {}", checksum(&path, "bs=4k"), out.display()));
     for names in [&[][..], &[SUPERVISOR], &[GUARDIAN]] {
         let marker = new_marker();
-        let script = format!("{} > {}", checksum(&path, "bs=4k"), out.display());
         let mut child = spawn_marked(&mut lull_run(&["--gate", "all"], &["sh", "-c", &script]), &marker);
         let front = child.id();
         common::job_of(front);
@@ -197,7 +200,9 @@ fn root_the_job_outlives_the_front() {
         child.kill().unwrap();
         child.wait().unwrap();
         helpers.iter().for_each(|pid| assert!(send(*pid, libc::SIGKILL)));
+        go.give();
         wait_until("the job's output", || std::fs::read_to_string(&out).is_ok_and(|text| text == sum));
+        go.take_back();
         std::fs::remove_file(&out).unwrap();
         assert_nothing_left(front, &marker);
     }

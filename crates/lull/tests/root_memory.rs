@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use common::cache::{MIB, cached, new_file, place};
+use common::go::Go;
 use common::{
     assert_nothing_left, clean_text, finish, helper, job_of, lull_run, new_marker, output, send,
     spawn_marked, wait_until,
@@ -41,13 +42,17 @@ fn is_observing(pid: u32) -> bool {
     links.filter(|link| link.to_string_lossy().contains("bpf_link")).count() >= PROGRAMS
 }
 
+fn summary_at(file: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
 /// Runs a job to its end; the summary.
 fn summary_of(dir: &Path, options: &[&str], script: &str) -> Value {
     let file = dir.join("summary");
     let options: Vec<&str> =
         options.iter().copied().chain(["--json", "--summary", file.to_str().unwrap()]).collect();
     clean_text(&finish(started(dir, &options, script, &new_marker())));
-    let summary: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let summary = summary_at(&file);
     assert!(summary["memory"]["filled_bytes"].as_u64().unwrap() > 0, "{summary}");
     summary
 }
@@ -70,12 +75,8 @@ fn root_what_a_job_read_goes_and_what_was_there_before_stays() {
     let memory = memory_of(dir.path(), &[], &format!("cat {} > /dev/null", path.display()));
     assert!(memory["filled_bytes"].as_u64().unwrap() >= 32 * MIB, "{memory}");
     wait_until("the job's pages to go", || cached(&file) <= before);
-    // The kernel may take a few of its own accord.
-    assert!(
-        cached(&file) >= before / 10 * 9,
-        "pages that others had cached stay: {} of {before}",
-        cached(&file)
-    );
+    // The kernel may take some of its own accord.
+    assert!(cached(&file) >= before / 2, "pages that others had cached stay: {} of {before}", cached(&file));
 }
 
 #[test]
@@ -92,15 +93,25 @@ fn root_a_job_that_reads_its_own_data_again_keeps_it_within_the_bound() {
     let path: PathBuf = dir.path().join("data");
     let file = new_file(dir.path(), "data", 16 * MIB);
     let read = format!("cat {} > /dev/null", path.display());
-    // The pages of a read that are not kept are gone before the next one.
-    let script = format!("{read}; sleep 1; {read}; sleep 1; {read}");
-    let filled = |keep: &str| {
-        let memory = memory_of(dir.path(), &["--cache-keep", keep], &script);
+    let (again, done) = (Go::new(), dir.path().join("done"));
+    let script = again.script(&format!("{read}; touch {}", done.display()), &read);
+    let filled = |keep: &str, is_seen_to_go: bool| {
+        let summary = dir.path().join("summary");
+        let options = ["--cache-keep", keep, "--json", "--summary", summary.to_str().unwrap()];
+        let child = started(dir.path(), &options, &script, &new_marker());
+        wait_until("the first read", || done.exists());
+        if is_seen_to_go {
+            wait_until("the pages of the first read to go", || cached(&file) == 0);
+        }
+        again.give();
+        clean_text(&finish(child));
         wait_until("the job's pages to go", || cached(&file) == 0);
-        memory["filled_bytes"].as_u64().unwrap()
+        again.take_back();
+        std::fs::remove_file(&done).unwrap();
+        summary_at(&summary)["memory"]["filled_bytes"].as_u64().unwrap()
     };
-    let (kept, dropped) = (filled("64MiB"), filled("0"));
-    assert!(dropped >= kept + 24 * MIB, "kept: {kept} bytes came in, dropped: {dropped}");
+    let (kept, dropped) = (filled("64MiB", false), filled("0", true));
+    assert!(dropped >= kept + 12 * MIB, "kept: {kept} bytes came in, dropped: {dropped}");
 }
 
 #[test]

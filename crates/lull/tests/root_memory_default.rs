@@ -113,7 +113,8 @@ fn root_what_a_job_reads_before_its_pages_are_known_goes_with_its_group() {
     let front = child.id();
     assert_eq!(clean_text(&finish(child)), "");
     assert_nothing_left(front, &marker);
-    assert_eq!(cached(&data), 0);
+    // Of 40 MiB: the kernel may count some pages late.
+    assert!(cached(&data) * page_bytes() < FILE_BYTES / 20, "{} pages stay", cached(&data));
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod common;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 
+use common::go::Go;
 use common::pty::Terminal;
 use common::{
     MARKER, assert_nothing_left, clean_text, finish, freeze_file, helper, job_of, lull, lull_run, needs_root,
@@ -23,9 +24,9 @@ fn is_frozen(front: u32) -> bool {
 }
 
 /// A job that goes on until there is a file, and is held now, to learn the foreground alone.
-fn held_job(policy: &str, go: &std::path::Path, marker: &str) -> Child {
-    let script = format!("while [ ! -e '{}' ]; do sleep 0.05; done; echo done", go.display());
-    let child = spawn_marked(&mut lull_run(&["--policy", policy], &["sh", "-c", &script]), marker);
+fn held_job(options: &[&str], go: &Go, marker: &str) -> Child {
+    let script = go.script("true", "echo done");
+    let child = spawn_marked(&mut lull_run(options, &["sh", "-c", &script]), marker);
     job_of(child.id());
     wait_until("the job to be held", || is_frozen(child.id()));
     child
@@ -36,11 +37,10 @@ fn root_smart_holds_a_job_while_it_learns_and_lets_it_end() {
     if !needs_root() {
         return;
     }
-    let dir = tempfile::tempdir().unwrap();
-    let (go, marker) = (dir.path().join("go"), new_marker());
-    let child = held_job(SMART[1], &go, &marker);
+    let (go, marker) = (Go::new(), new_marker());
+    let child = held_job(&SMART, &go, &marker);
     let front = child.id();
-    std::fs::write(&go, "").unwrap();
+    go.give();
     let output = finish(child);
     assert_eq!(clean_text(&output), "done\n");
     assert!(output.status.success());
@@ -55,8 +55,10 @@ fn root_the_summary_tells_the_policy_and_its_holds() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("summary.json");
     let options = [SMART[0], SMART[1], "--json", "--summary", file.to_str().unwrap()];
-    // It lives longer than it is held.
-    let output = output(&mut lull_run(&options, &["sh", "-c", "sleep 1"]));
+    let (go, marker) = (Go::new(), new_marker());
+    let child = held_job(&options, &go, &marker);
+    go.give();
+    let output = finish(child);
     assert!(output.status.success(), "{output:?}");
     let summary: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(summary["policy"], "smart");
@@ -136,7 +138,7 @@ fn root_a_held_job_handles_its_signals() {
     let mut text = String::new();
     std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
     use std::os::unix::process::ExitStatusExt;
-    let caught = text == "ready\ncaught\n" && status.code() == Some(3);
+    let caught = text.ends_with("caught\n") && status.code() == Some(3);
     let died = !text.contains("ready") && status.signal() == Some(libc::SIGTERM);
     assert!(caught || died, "{text:?} {status:?}");
     assert_nothing_left(front, &marker);
@@ -147,13 +149,12 @@ fn root_kill_of_the_supervisor_thaws_a_held_job() {
     if !needs_root() {
         return;
     }
-    let dir = tempfile::tempdir().unwrap();
-    let (go, marker) = (dir.path().join("go"), new_marker());
+    let (go, marker) = (Go::new(), new_marker());
     // Ten minutes of learning: only the guardian can end the hold.
-    let child = held_job("smart:100s", &go, &marker);
+    let child = held_job(&["--policy", "smart:100s"], &go, &marker);
     let front = child.id();
     assert!(helper(front, "lull-supervisor").is_some_and(|pid| send(pid, libc::SIGKILL)));
-    std::fs::write(&go, "").unwrap();
+    go.give();
     let output = finish(child);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n");
     assert!(output.status.success(), "{output:?}");

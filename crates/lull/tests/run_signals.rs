@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::foreground::{Foreground, Rhythm, wait_until_held};
+use common::go::Go;
 use common::pty::{CTRL_C, CTRL_Z, Terminal};
 use common::{
     clean_text, finish, job_of, lull_run, new_marker, output, send, state_of, wait_at_most, wait_for_end,
@@ -102,12 +103,14 @@ fn a_signal_that_the_job_sends_to_its_group_comes_once() {
 
 #[test]
 fn a_job_stopped_and_continued_by_others_goes_on() {
-    let (mut child, mut reader) = started("echo ready; sleep 0.1; echo done; exit 5");
+    let go = Go::new();
+    let (mut child, mut reader) = started(&go.script("echo ready", "echo done; exit 5"));
     let job = job_of(child.id());
     assert!(send(job, libc::SIGSTOP));
     wait_until("the job to stop", || is_stopped(job));
     std::thread::sleep(Duration::from_millis(200));
     assert!(is_stopped(job) && !is_stopped(child.id()), "only the job was stopped");
+    go.give();
     assert!(send(job, libc::SIGCONT));
     let mut rest = String::new();
     reader.read_to_string(&mut rest).unwrap();
@@ -117,10 +120,12 @@ fn a_job_stopped_and_continued_by_others_goes_on() {
 
 #[test]
 fn a_stop_sent_to_lull_stops_both_and_a_continue_continues_both() {
-    let (mut child, mut reader) = started("echo ready; sleep 0.1; echo done; exit 5");
+    let go = Go::new();
+    let (mut child, mut reader) = started(&go.script("echo ready", "echo done; exit 5"));
     let job = job_of(child.id());
     assert!(send(child.id(), libc::SIGTSTP));
     wait_until("both to stop", || is_stopped(job) && is_stopped(child.id()));
+    go.give();
     assert!(send(child.id(), libc::SIGCONT));
     let mut rest = String::new();
     reader.read_to_string(&mut rest).unwrap();

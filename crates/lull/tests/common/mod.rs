@@ -8,6 +8,7 @@ pub(crate) mod again;
 pub(crate) mod cache;
 pub(crate) mod classes;
 pub(crate) mod foreground;
+pub(crate) mod go;
 pub(crate) mod loopdev;
 pub(crate) mod net;
 pub(crate) mod pty;
@@ -23,7 +24,7 @@ pub(crate) const HANG: Duration = Duration::from_secs(90);
 /// The environment variable by which a test finds the processes that it caused.
 pub(crate) const MARKER: &str = "LULL_TEST_MARKER";
 /// How long helpers may take to end after the last process of a job.
-const HELPERS_END: Duration = Duration::from_secs(20);
+const HELPERS_END: Duration = Duration::from_secs(60);
 
 static MARKERS: AtomicU32 = AtomicU32::new(0);
 

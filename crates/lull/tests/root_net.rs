@@ -10,9 +10,10 @@ mod common;
 use std::net::{SocketAddr, UdpSocket};
 use std::process::Child;
 
+use common::go::Go;
 use common::net::{
     bed, connections, disturb, for_bash, has_own_congestion_control, held_upload, listener, number_of,
-    on_left, receiver, rooms, socket, summary_at,
+    on_left, receiver, rooms, socket, summary_at, wait_for_a_room,
 };
 use common::{assert_nothing_left, clean_text, finish, helper, new_marker, send, spawn_marked, wait_until};
 use lull_bench::netbed::{self, Bed};
@@ -85,24 +86,14 @@ fn root_a_job_that_sends_datagrams_is_held_and_sees_no_error() {
     let path = file.path().to_str().unwrap();
     let options = [&ENDLESS[..], &["--longest-hold", "5ms", "--json", "--summary", path]].concat();
     let to = format!("/dev/udp/{}/{}", bed.right.v4(), sink.local_addr().unwrap().port());
-    let script =
-        format!("exec 3> {to}; for i in $(seq 3000); do echo datagram >&3 || echo failed; done; echo done");
-    let marker = new_marker();
+    let (marker, go) = (new_marker(), Go::new());
+    let send = "echo datagram >&3 || echo failed";
+    let script = format!("exec 3> {to}; until [ -e '{}' ]; do {send}; done; echo done", go.file().display());
     let child = spawn_marked(&mut on_left(&bed, &options, &script), &marker);
     let front = child.id();
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    let output = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                disturb(&bed);
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
-        });
-        let output = finish(child);
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        output
-    });
-    assert_eq!(clean_text(&output), "done\n");
+    wait_for_a_room(&bed, bed.right.v4());
+    go.give();
+    assert_eq!(clean_text(&finish(child)), "done\n");
     let interface = &summary_at(path)["net"]["interfaces"][0];
     // The first one in F or P asks for the room; until it stands the job is frozen.
     assert!(interface["leaks"].as_u64().unwrap() > 0, "{interface}");

@@ -6,12 +6,14 @@ use std::process::Child;
 use lull_bench::netbed::Bed;
 use serde_json::Value;
 
+use super::go::Go;
 use super::{AWAKE, assert_nothing_left, finish, lull_run, new_marker, spawn_marked};
 
 /// This program as a job under lull on the left host, and its summary at the end.
 pub(crate) struct JobRun {
     child: Child,
     marker: String,
+    go: Go,
     summary: tempfile::NamedTempFile,
 }
 
@@ -24,12 +26,17 @@ pub(crate) fn start(bed: &Bed, test: &str, to: SocketAddr, options: &[&str]) -> 
     let words = format!("{AWAKE}exec {} --ignored --exact {test} --nocapture", exe.to_str().unwrap());
     let mut command = lull_run(&options, &["bash", "-c", &words]);
     bed.left.namespace().confine(&mut command);
-    let marker = new_marker();
-    let child = spawn_marked(command.env("LULL_TEST_TO", to.to_string()), &marker);
-    JobRun { child, marker, summary }
+    let (marker, go) = (new_marker(), Go::new());
+    command.env("LULL_TEST_TO", to.to_string()).env("LULL_TEST_GO", go.file());
+    JobRun { child: spawn_marked(&mut command, &marker), marker, go, summary }
 }
 
 impl JobRun {
+    /// Gives the sign that the job may wait for.
+    pub(crate) fn give_sign(&self) {
+        self.go.give();
+    }
+
     /// The job's success, and what became of the bed's only interface.
     pub(crate) fn finish(self) -> Value {
         let front = self.child.id();
@@ -46,10 +53,9 @@ pub(crate) fn to() -> SocketAddr {
     std::env::var("LULL_TEST_TO").unwrap().parse().unwrap()
 }
 
-/// In such a job: whether a packet waits, or waited, in a room.
-pub(crate) fn has_room() -> bool {
-    let shown = std::fs::read_to_string("/proc/self/net/dev").unwrap();
-    shown.lines().any(|line| line.trim().starts_with("lull"))
+/// In such a job: whether the test has given its sign.
+pub(crate) fn has_sign() -> bool {
+    std::path::Path::new(&std::env::var_os("LULL_TEST_GO").unwrap()).exists()
 }
 
 /// What was sent was told as the job's. Not all of it is counted: where sending interrupts the observer on its CPU, it misses some.

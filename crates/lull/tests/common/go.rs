@@ -14,7 +14,7 @@ impl Go {
         Self { dir }
     }
 
-    fn file(&self) -> std::path::PathBuf {
+    pub(crate) fn file(&self) -> std::path::PathBuf {
         self.dir.path().join("go")
     }
 

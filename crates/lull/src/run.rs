@@ -40,6 +40,7 @@ pub(crate) mod sensors;
 pub(crate) mod settings;
 mod signals;
 pub(crate) mod slo;
+mod spare;
 mod status;
 pub(crate) mod summary;
 mod supervisor;
@@ -87,6 +88,8 @@ const MARKS: [Mark; 5] = [Mark::IoprioIdle, Mark::SchedIdle, Mark::Nice, Mark::O
 /// Those that lower nobody's share.
 const NEUTRAL_MARKS: [Mark; 1] = [Mark::OomScore];
 
+const LOST: &str = "the supervisor was killed; from then on the job ran at low priority, ungated";
+
 /// Runs the command and ends as it does.
 ///
 /// # Errors
@@ -116,9 +119,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
     summary.wall_ns = outcome.wall.0;
     summary.status = Some(outcome.ending.status());
     if outcome.lost_supervisor {
-        summary
-            .notes
-            .push("the supervisor was killed; from then on the job ran at low priority, ungated".to_owned());
+        summary.notes.push(LOST.to_owned());
+        // Where a summary is shown, it is in there.
+        if !settings.quiet && (summary_file.is_some() || !wants_summary(&settings)) {
+            status::say(LOST);
+        }
     }
     report(&settings, &summary, summary_file);
     front::end_like(outcome.ending)
@@ -126,17 +131,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
 
 /// Writes the summary to where it was asked for.
 fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>) {
-    let text = if settings.json {
-        serde_json::to_string(summary).map_or_else(
-            |error| error.to_string(),
-            |mut json| {
-                json.push('\n');
-                json
-            },
-        )
-    } else {
-        summary.text()
-    };
+    let text = if settings.json { format!("{}\n", summary.json()) } else { summary.text() };
     let tell_unmet = || summary.unmet.iter().for_each(|unmet| status::say(unmet));
     if let Some(mut file) = file {
         if let Err(error) = file.write_all(text.as_bytes()) {

@@ -209,6 +209,27 @@ fn root_the_job_outlives_the_front() {
 }
 
 #[test]
+fn root_the_loss_of_the_supervisor_is_told() {
+    if !needs_root() {
+        return;
+    }
+    let _alone = alone();
+    let go = Go::new();
+    let marker = new_marker();
+    let mut command = common::lull();
+    let child = spawn_marked(command.args(["run", "--", "sh", "-c", &go.script("true", "exit 3")]), &marker);
+    let front = child.id();
+    common::job_of(front);
+    assert!(send(helper(front, SUPERVISOR).unwrap(), libc::SIGKILL));
+    go.give();
+    let output = finish(child);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.starts_with("lull: the supervisor was killed") && told.lines().count() == 1, "{told}");
+    assert_eq!(output.status.code(), Some(3));
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
 fn root_a_held_job_outlives_the_front_and_the_supervisor() {
     if !needs_root() {
         return;

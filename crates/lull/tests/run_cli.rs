@@ -325,15 +325,17 @@ fn what_was_named_and_cannot_be_had_is_told_beside_a_file_of_the_summary_too() {
 fn a_measure_that_ends_is_told_when_it_happens_and_in_the_summary() {
     let dir = tempfile::tempdir().unwrap();
     let (path, go) = (dir.path().join("summary"), dir.path().join("go"));
-    let measure = "echo 3; exit 9";
+    std::fs::write(dir.path().join("measure"), "echo 3; exit 9").unwrap();
+    let measure = "sh ./measure";
     let wait = format!("until [ -e {} ]; do sleep 0.05; done", go.display());
     let options = ["--slo", measure, "--json", "--summary", path.to_str().unwrap()];
     let mut command = lull_run(&options, &["sh", "-c", &wait]);
+    command.current_dir(dir.path());
     let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     // Said while the job is at work: it ends only now.
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
     let is_told =
-        |line: &String| line.starts_with("lull: --slo: 'echo 3; exit 9' ended with status 9 after 1 values");
+        |line: &String| line.starts_with("lull: --slo: 'sh ./measure' ended with status 9 after 1 values");
     assert!(lines.by_ref().map(Result::unwrap).any(|line| is_told(&line)));
     std::fs::write(&go, "").unwrap();
     assert!(common::wait_for_end(&mut child).success());

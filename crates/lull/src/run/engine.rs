@@ -28,6 +28,7 @@ use super::net::Net;
 use super::net::when_used::WhenUsed;
 use super::reader::Reader;
 use super::regulator::Regulator;
+use super::spare::Spare;
 
 /// A held call is looked at again after this long: its thread may have been sent a signal that it must see.
 const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
@@ -117,6 +118,7 @@ pub(crate) struct Engine {
     granted: HashMap<u32, Grant>,
     reader: Reader,
     family: Family,
+    spare: Spare,
     background_seen: u64,
     granted_calls: u64,
     scratch: Vec<Ticket>,
@@ -141,6 +143,7 @@ impl Engine {
             waiters: HashMap::new(),
             granted: HashMap::new(),
             reader: Reader::default(),
+            spare: Spare::new(family.clone()),
             family,
             background_seen: 0,
             granted_calls: 0,
@@ -314,13 +317,15 @@ impl Engine {
             next.sooner(self.disks[disk].hold(now, covered));
         }
         next.sooner(self.regulator.as_mut().map(|regulator| regulator.turn(now)));
-        let is_held = self.wants_frozen(now);
+        let is_held = self.wants_hold();
         next.sooner(self.cpu.as_mut().map(|cpu| cpu.turn(now, is_held)));
         next.sooner(self.net.as_mut().map(|net| net.turn(now)));
         next.sooner(self.net_when_used.next());
         next.sooner(self.read_ahead(now));
         next.sooner(self.write_back(now));
         next.sooner(self.let_signals_through(now));
+        let is_held = self.wants_hold();
+        next.sooner(self.spare.turn(now, is_held));
         let held = !self.waiters.is_empty() || self.wants_frozen(now);
         match (held, self.held_since) {
             (true, None) => self.held_since = Some(now),
@@ -419,13 +424,18 @@ impl Engine {
         self.reader.bytes
     }
 
-    /// Whether some resource, or the regulator, wants the job frozen.
+    /// Whether the job has to be frozen at `now`.
     pub(crate) fn wants_frozen(&self, now: Nanos) -> bool {
+        self.wants_hold() && !self.spare.is_on(now)
+    }
+
+    /// Whether some resource, or the regulator, wants the job frozen.
+    fn wants_hold(&self) -> bool {
         self.held_for_pages
             || self.disks.iter().any(Disk::is_frozen)
             || self.cpu.as_ref().is_some_and(Cpu::is_frozen)
             || self.net.as_ref().is_some_and(Net::is_frozen)
-            || self.regulator.as_ref().is_some_and(|regulator| regulator.is_frozen(now))
+            || self.regulator.as_ref().is_some_and(Regulator::holds)
     }
 
     /// Lets every waiting call go: the supervisor ends.

@@ -15,27 +15,18 @@
 //! `manners` wants the job's progress, of programs that do not tell it: the processor time that its processes have used, and
 //! the bytes that their calls moved. Mapped files and the quality of what was computed are not in it.
 //!
-//! Such holds last for seconds and minutes. A signal sent to the job must not wait that long, so a held job is looked at
-//! now and then, and let run for a moment if one of its processes has a signal to handle. When the supervisor dies, the guardian thaws, as
-//! for every hold.
+//! When the supervisor dies, the guardian thaws, as for every hold.
 
 use lull_core::{
     Change, ChangeWatch, Character, HoldAction, Manners, MannersState, Nanos, Progress, Seen, Smart,
     SmartState,
 };
-use lull_linux::clock;
 use lull_linux::sense::machine::MachineTimes;
 use lull_linux::sense::processes;
 
 use super::family::{self, Family};
 use super::policy::PolicyChoice;
 use super::settings::RunSettings;
-use super::signals;
-
-/// How often a held job is looked at for signals.
-const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
-/// How long it may run to handle one.
-const SPARE: Nanos = Nanos::from_millis(200);
 
 enum Kind {
     Smart(Box<Learner>),
@@ -101,9 +92,6 @@ pub(crate) struct Regulator {
     /// Who alone is foreground; empty: everybody.
     protected: Vec<i32>,
     held: bool,
-    /// A held job runs until then, because it had a signal to handle.
-    spared_until: Nanos,
-    checked: Nanos,
 }
 
 impl Regulator {
@@ -115,19 +103,12 @@ impl Regulator {
             PolicyChoice::Manners(setting) => Kind::Manners(Manners::new(setting)),
         };
         let protected = settings.protect.pids.iter().filter_map(|pid| i32::try_from(*pid).ok()).collect();
-        Some(Self {
-            kind,
-            family: family.clone(),
-            protected,
-            held: false,
-            spared_until: Nanos::ZERO,
-            checked: clock::now(),
-        })
+        Some(Self { kind, family: family.clone(), protected, held: false })
     }
 
-    /// Whether the job has to be frozen at `now`.
-    pub(crate) fn is_frozen(&self, now: Nanos) -> bool {
-        self.held && now >= self.spared_until
+    /// Whether the job is to be held.
+    pub(crate) fn holds(&self) -> bool {
+        self.held
     }
 
     /// Asks the policy if it is time; returns when to ask again.
@@ -146,17 +127,7 @@ impl Regulator {
                 None => self.held,
             };
         }
-        if !self.held {
-            return self.next(now);
-        }
-        if now.since(self.checked) >= SIGNAL_CHECK {
-            self.checked = now;
-            let tids = self.family.pids().into_iter().filter_map(|pid| u32::try_from(pid).ok());
-            if tids.into_iter().any(signals::is_pending) {
-                self.spared_until = now.plus(SPARE);
-            }
-        }
-        self.next(now).min(self.checked.plus(SIGNAL_CHECK))
+        self.next(now)
     }
 
     fn next(&self, now: Nanos) -> Nanos {

@@ -1,5 +1,22 @@
 //! Whether a thread has a signal to handle, from `/proc/TID/status`.
 
+use nix::sys::signal::Signal;
+
+/// What people and programs send to a job. Timers, children and sockets raise others.
+const SPOKEN: [Signal; 11] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGABRT,
+    Signal::SIGKILL,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGTERM,
+    Signal::SIGTSTP,
+    Signal::SIGXCPU,
+    Signal::SIGWINCH,
+];
+
 /// The hexadecimal mask in the line that begins with `name`.
 fn mask(status: &str, name: &str) -> u64 {
     status
@@ -9,15 +26,29 @@ fn mask(status: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// Whether the status shows a pending signal that is neither blocked nor ignored.
-fn shows_pending(status: &str) -> bool {
+/// The pending signals that are neither blocked nor ignored, as the status has them.
+fn pending(status: &str) -> u64 {
     let pending = mask(status, "SigPnd") | mask(status, "ShdPnd");
-    pending & !mask(status, "SigBlk") & !mask(status, "SigIgn") != 0
+    pending & !mask(status, "SigBlk") & !mask(status, "SigIgn")
 }
 
 /// Whether thread `tid` has a signal to handle, or is gone.
 pub(crate) fn is_pending(tid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{tid}/status")).map_or(true, |status| shows_pending(&status))
+    status_of(tid).is_none_or(|status| pending(&status) != 0)
+}
+
+/// Whether process `pid` has a signal to handle by which others talk to it.
+pub(crate) fn is_spoken_to(pid: u32) -> bool {
+    status_of(pid).is_some_and(|status| pending(&status) & spoken() != 0)
+}
+
+fn status_of(tid: u32) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{tid}/status")).ok()
+}
+
+/// The bits of `SPOKEN`.
+fn spoken() -> u64 {
+    SPOKEN.iter().fold(0, |mask, signal| mask | 1 << (*signal as u32 - 1))
 }
 
 #[cfg(test)]

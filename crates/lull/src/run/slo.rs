@@ -25,6 +25,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -57,8 +58,15 @@ const SCALE: f64 = 1e6;
 /// Where values come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
-    Command(String),
-    Page { url: String, metric: String },
+    /// For `sh -c`, in this directory.
+    Command {
+        text: String,
+        dir: PathBuf,
+    },
+    Page {
+        url: String,
+        metric: String,
+    },
 }
 
 /// What `--slo` asks for.
@@ -82,21 +90,38 @@ impl FromStr for SloChoice {
             );
         }
         let source = if text.starts_with("http://") {
-            match text.split_once(char::is_whitespace) {
-                Some((url, metric)) if !metric.trim().is_empty() => {
-                    Source::Page { url: url.to_owned(), metric: metric.trim().to_owned() }
-                }
-                _ => return Err(format!("'{text}' names no metric; write http://HOST:PORT/PATH METRIC")),
-            }
-        } else if text.starts_with("https://") {
+            page_in(text)?
+        } else if text.split_whitespace().next().is_some_and(|word| word.contains("://")) {
             return Err(format!(
                 "'{text}': only http:// pages are read; use a command, such as curl, for others"
             ));
         } else {
-            Source::Command(text.to_owned())
+            // lull's helpers work elsewhere.
+            let dir = std::env::current_dir().unwrap_or_default();
+            Source::Command { text: text.to_owned(), dir }
         };
         Ok(Self { source, is_rate })
     }
+}
+
+/// `http://HOST:PORT/PATH METRIC`
+fn page_in(text: &str) -> Result<Source, String> {
+    let wrong = |what: &str| format!("'{text}' {what}; write http://HOST:PORT/PATH METRIC");
+    let (url, metric) = text.split_once(char::is_whitespace).ok_or_else(|| wrong("names no metric"))?;
+    let metric = metric.trim();
+    let name = metric.split_once('{').map_or(metric, |(name, _)| name);
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return Err(wrong("names no single metric"));
+    }
+    let uri: ureq::http::Uri = url.parse().map_err(|error| wrong(&format!("has no address ({error})")))?;
+    // A number that is no port is taken for a part of the name.
+    let port = uri.authority().and_then(|host| host.as_str().rsplit_once(':'));
+    if uri.host().is_none_or(str::is_empty)
+        || port.is_some_and(|(_, port)| !port.ends_with(']') && uri.port_u16().is_none())
+    {
+        return Err(wrong("has no address"));
+    }
+    Ok(Source::Page { url: url.to_owned(), metric: metric.to_owned() })
 }
 
 /// Values so far.
@@ -178,8 +203,8 @@ impl Slo {
         let (sums, is_over) = (Arc::new(Sums::default()), Arc::new(AtomicBool::new(false)));
         let (sender, given) = channel();
         let (name, source, command) = match &choice.source {
-            Source::Command(text) => {
-                let mut child = shell(text)?;
+            Source::Command { text, dir } => {
+                let mut child = shell(text, dir)?;
                 let output = child.stdout.take();
                 std::thread::spawn(move || {
                     let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines());
@@ -319,7 +344,12 @@ fn quoted(text: &str) -> String {
 fn ask(url: &str, metric: &str, sender: &Sender<Given>) {
     loop {
         let given = match page(url) {
-            Ok(text) => Given::of(metric_in(&text, metric), || "has no number from 0 on there".to_owned()),
+            Ok(text) => match metric_in(&text, metric) {
+                Some(word) => {
+                    Given::of(word.parse().ok(), || format!("is {word} there, no number from 0 on"))
+                }
+                None => Given::Useless(format!("is not there; the page has no metric '{metric}'")),
+            },
             Err(error) => Given::Useless(format!("cannot be read: {error}")),
         };
         if sender.send(given).is_err() {
@@ -344,8 +374,11 @@ fn how_it_ended(pid: Pid) -> String {
     }
 }
 
-fn shell(text: &str) -> std::io::Result<Child> {
+fn shell(text: &str, dir: &Path) -> std::io::Result<Child> {
     let mut command = Command::new("/bin/sh");
+    if dir.is_dir() {
+        command.current_dir(dir);
+    }
     command.args(["-c", text]).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
     // SAFETY: one system call with plain integers, allowed between fork and exec.
     unsafe {
@@ -365,12 +398,12 @@ fn number_in(line: &str) -> Option<f64> {
     words.find_map(|word| word.parse().ok())
 }
 
-/// The value of a metric, named with or without its labels.
-fn metric_in(text: &str, wanted: &str) -> Option<f64> {
+/// What stands for the value of a metric, named with or without its labels.
+fn metric_in<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let rest = line.strip_prefix(wanted)?;
         let rest = if rest.starts_with('{') { rest.split_once('}')?.1 } else { rest };
-        rest.starts_with(char::is_whitespace).then(|| rest.split_whitespace().next()?.parse().ok())?
+        rest.starts_with(char::is_whitespace).then(|| rest.split_whitespace().next())?
     })
 }
 

@@ -144,6 +144,9 @@ impl Delays {
     }
 }
 
+/// What the front knows by itself.
+const KNOWN_WITHOUT_SUPERVISOR: [&str; 6] = ["is_complete", "command", "status", "wall_ns", "notes", "unmet"];
+
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Summary {
@@ -247,6 +250,17 @@ fn percent(part: u64, whole: u64) -> f64 {
 }
 
 impl Summary {
+    /// For a script: a line without its end. Numbers that are not known are left out.
+    pub(crate) fn json(&self) -> String {
+        let whole = serde_json::to_value(self).map(|mut value| {
+            if let (false, Some(fields)) = (self.is_complete, value.as_object_mut()) {
+                fields.retain(|name, _| KNOWN_WITHOUT_SUPERVISOR.contains(&name.as_str()));
+            }
+            value.to_string()
+        });
+        whole.unwrap_or_else(|error| error.to_string())
+    }
+
     /// A few lines for a person.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();

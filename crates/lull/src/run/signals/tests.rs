@@ -1,6 +1,6 @@
 //! Made-up status files.
 
-use super::shows_pending;
+use super::{pending, spoken};
 
 fn status(pnd: &str, shd: &str, blk: &str, ign: &str) -> String {
     format!(
@@ -12,14 +12,24 @@ fn status(pnd: &str, shd: &str, blk: &str, ign: &str) -> String {
 fn only_deliverable_signals_count() {
     let zero = "0000000000000000";
     let usr1 = "0000000000000200";
-    assert!(!shows_pending(&status(zero, zero, zero, zero)));
-    assert!(shows_pending(&status(usr1, zero, zero, zero)));
-    assert!(shows_pending(&status(zero, usr1, zero, zero)));
-    assert!(!shows_pending(&status(zero, usr1, usr1, zero)));
-    assert!(!shows_pending(&status(zero, usr1, zero, usr1)));
+    assert_eq!(0, pending(&status(zero, zero, zero, zero)));
+    assert_eq!(0x200, pending(&status(usr1, zero, zero, zero)));
+    assert_eq!(0x200, pending(&status(zero, usr1, zero, zero)));
+    assert_eq!(0, pending(&status(zero, usr1, usr1, zero)));
+    assert_eq!(0, pending(&status(zero, usr1, zero, usr1)));
 }
 
 #[test]
 fn a_thread_that_is_gone_counts_as_pending() {
     assert!(super::is_pending(u32::MAX >> 1));
+}
+
+#[test]
+fn nobody_talks_to_a_job_by_timers_and_children() {
+    for signal in [libc::SIGALRM, libc::SIGCHLD, libc::SIGURG, libc::SIGPROF, libc::SIGVTALRM, libc::SIGIO] {
+        assert_eq!(spoken() & 1 << (signal - 1), 0, "{signal}");
+    }
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGTSTP, libc::SIGHUP, libc::SIGUSR1] {
+        assert_ne!(spoken() & 1 << (signal - 1), 0, "{signal}");
+    }
 }

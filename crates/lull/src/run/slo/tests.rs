@@ -12,18 +12,30 @@ fn start(choice: &SloChoice) -> (Slo, Complaints) {
 fn choices_are_told_apart() {
     let choice: SloChoice = "rate: while :; do echo 5; done".parse().unwrap();
     assert!(choice.is_rate);
-    assert_eq!(choice.source, Source::Command("while :; do echo 5; done".to_owned()));
+    let dir = std::env::current_dir().unwrap();
+    assert_eq!(choice.source, Source::Command { text: "while :; do echo 5; done".to_owned(), dir });
     let choice: SloChoice = "http://localhost:9/metrics p99_seconds".parse().unwrap();
     let page =
         Source::Page { url: "http://localhost:9/metrics".to_owned(), metric: "p99_seconds".to_owned() };
     assert_eq!((choice.source, choice.is_rate), (page, false));
+    for text in ["http://[::1]:9090/m lat{q=\"0.9 of\"}", "http://localhost/m m", "http://10.0.0.1/ m"] {
+        assert!(text.parse::<SloChoice>().is_ok(), "{text}");
+    }
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_with_the_next_step() {
-    for (text, hint) in
-        [("", "command"), ("rate:", "command"), ("http://x/m", "METRIC"), ("https://x m", "curl")]
-    {
+    for (text, hint) in [
+        ("", "command"),
+        ("rate:", "command"),
+        ("http://x/m", "names no metric"),
+        ("http:// m", "has no address"),
+        ("http://localhost:99999/ m", "has no address"),
+        ("http://localhost:x/ m", "has no address"),
+        ("http://localhost/ a b", "single metric"),
+        ("https://x m", "curl"),
+        ("ftp://x y", "curl"),
+    ] {
         let error = text.parse::<SloChoice>().unwrap_err();
         assert!(error.contains(hint), "{text}: {error}");
     }
@@ -41,8 +53,8 @@ fn the_first_number_of_a_line_counts() {
 #[test]
 fn a_metric_is_found_by_its_whole_name() {
     let text = "# HELP lat seconds\nlatency_sum 9\nlatency{q=\"0.5\"} 0.25 1700\nother 1\n";
-    assert_eq!(metric_in(text, "latency"), Some(0.25));
-    assert_eq!(metric_in(text, "latency{q=\"0.5\"}"), Some(0.25));
+    assert_eq!(metric_in(text, "latency"), Some("0.25"));
+    assert_eq!(metric_in(text, "latency{q=\"0.5\"}"), Some("0.25"));
     assert_eq!(metric_in(text, "lat"), None);
     assert_eq!(metric_in(text, "missing"), None);
 }

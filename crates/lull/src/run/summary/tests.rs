@@ -31,8 +31,7 @@ fn the_text_names_every_disk_that_worked_and_the_json_comes_back() {
         text.contains("tar in 2s, 75.0% of it active") && text.contains("vda") && !text.contains("sdb"),
         "{text}"
     );
-    let json = serde_json::to_string(&summary).unwrap();
-    assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);
+    assert_eq!(serde_json::from_str::<Summary>(&summary.json()).unwrap(), summary);
 }
 
 #[test]
@@ -44,6 +43,9 @@ fn a_summary_without_numbers_shows_none() {
         ..Summary::default()
     };
     assert_eq!(summary.text(), "lull: tar in 0ns; no numbers\nlull: note: --protect\nlull: note: killed\n");
+    let json: serde_json::Value = serde_json::from_str(&summary.json()).unwrap();
+    assert_eq!(json["notes"][0], "killed");
+    assert!(json["held_ns"].is_null() && json["sensor"].is_null() && json["promised"].is_null(), "{json}");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn a_command_s_lines_are_summed_and_it_ends_with_its_owner() {
     assert_eq!(reading.sum, u64::from(shell) * 1_000_000 + 2_500_000);
     assert_eq!(reading.work, 7);
     drop(slo);
-    assert!(!std::path::Path::new(&format!("/proc/{shell}")).exists());
+    assert!(!Path::new(&format!("/proc/{shell}")).exists());
 }
 
 #[test]

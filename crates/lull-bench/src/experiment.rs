@@ -61,7 +61,7 @@ const DATA: &str = "lull-bench-data";
 /// `lull bench disk`: measures, then writes and prints the report.
 pub fn run_disk(args: &DiskArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
-    let program = &args.common.program(program);
+    let program = &args.common.program(program)?;
     let directory = args.dir.join(DATA);
     std::fs::create_dir_all(&directory).at("create", &directory)?;
     let (host, _awake) = args.common.prepare(&directory, program);

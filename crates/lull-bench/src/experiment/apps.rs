@@ -67,7 +67,7 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     group::sweep();
     progress::sweep();
     told::sweep(&args.common.out);
-    let program = &args.common.program(program);
+    let program = &args.common.program(program)?;
     let directory = args.dir.join(DATA).join("apps");
     std::fs::create_dir_all(&directory).at("create", &directory)?;
     keep_terms(&args.common.out, &args.terms())?;

@@ -3,6 +3,7 @@
 //! Experiments differ in their defaults, not in what an option means: they change a default with `mut_arg`.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::Error;
 use crate::contender::Contender;
@@ -88,11 +89,19 @@ impl Common {
     }
 
     /// The program whose `run` is measured.
-    pub fn program(&self, own: &Program) -> Program {
-        match &self.lull {
-            Some(exe) => own.clone().with_runner(exe.clone()),
-            None => own.clone(),
-        }
+    ///
+    /// # Errors
+    /// When another one was named that cannot be run.
+    pub fn program(&self, own: &Program) -> Result<Program, Error> {
+        let Some(exe) = &self.lull else { return Ok(own.clone()) };
+        let answer = Command::new(exe).arg("--version").stdin(Stdio::null()).output();
+        let problem = match answer {
+            Ok(answer) if answer.status.success() => return Ok(own.clone().with_runner(exe.clone())),
+            Ok(answer) => format!("ended with {} when asked for its version", answer.status),
+            Err(error) => format!("cannot be run: {error}"),
+        };
+        let problem = format!("{problem}; name a lull program");
+        Err(Error::Argument { argument: format!("--lull {}", exe.display()), problem })
     }
 
     /// The contender that is started: lull with the experiment's flags, those for every lull, and its own. Its name in

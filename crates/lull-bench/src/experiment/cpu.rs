@@ -58,7 +58,7 @@ pub fn run_cpu(args: &CpuArgs, program: &Program) -> Result<(), Error> {
         });
     }
     group::sweep();
-    let program = &args.common.program(program);
+    let program = &args.common.program(program)?;
     let (host, _awake) = args.common.prepare(Path::new("."), program);
     let reads = calibrate(args, program)?;
     let ledger = Ledger::open(&args.common.out, host)?;

@@ -35,7 +35,14 @@ pub struct Plan {
 impl Ledger {
     /// Begins a measurement on this host, in the records of a directory.
     pub fn open(directory: &Path, host: Host) -> Result<Self, Error> {
+        let holds_earlier = directory.join(record::FILE_NAME).metadata().is_ok_and(|file| file.len() > 0);
         let mut out = Writer::open(directory)?;
+        if holds_earlier {
+            let place = directory.display();
+            eprintln!(
+                "lull bench: {place} holds earlier runs, which are reported together with these; --out DIR keeps them apart"
+            );
+        }
         out.append(&Record::Host(host))?;
         Ok(Self { out, runs: 0, done: HashSet::new() })
     }

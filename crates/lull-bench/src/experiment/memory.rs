@@ -50,7 +50,7 @@ const COLD: f64 = 0.01;
 pub fn run_memory(args: &MemoryArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
     group::sweep();
-    let program = &args.common.program(program);
+    let program = &args.common.program(program)?;
     let directory = args.dir.join(DATA);
     std::fs::create_dir_all(&directory).at("create", &directory)?;
     let directory = directory.canonicalize().at("find", &directory)?;

@@ -44,7 +44,7 @@ pub fn run_net(args: &NetArgs, program: &Program) -> Result<(), Error> {
     if let Some(detail) = netbed::obstacle() {
         return Err(Error::Unmet { what: "a test network".to_owned(), detail });
     }
-    let program = &args.common.program(program);
+    let program = &args.common.program(program)?;
     let (host, _awake) = args.common.prepare(Path::new("."), program);
     let mut ledger = Ledger::open(&args.common.out, host)?;
     let measured = cases(args).try_for_each(|case| measure(&case, args, program, &mut ledger));

@@ -30,6 +30,17 @@ pub enum CpuCase {
     Spin,
 }
 
+/// Shorter requests are over before a hog is noticed.
+const SHORTEST_SERVICE: Nanos = Nanos::from_micros(10);
+
+fn service(text: &str) -> Result<Nanos, String> {
+    let service: Nanos = text.parse().map_err(|error| format!("{error}"))?;
+    if service < SHORTEST_SERVICE {
+        return Err(format!("is too short for a request; write {SHORTEST_SERVICE} or more"));
+    }
+    Ok(service)
+}
+
 /// Arguments of `lull bench cpu`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seconds", |arg| arg.default_value("8")))]
@@ -63,7 +74,7 @@ pub struct CpuArgs {
     #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     pub hog_memory: Bytes,
     /// Processor time of a request when nothing disturbs it.
-    #[arg(long, value_name = "TIME", default_value = "800us")]
+    #[arg(long, value_name = "TIME", default_value = "800us", value_parser = service)]
     pub service: Nanos,
     /// Memory that the requests read.
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]

@@ -23,7 +23,7 @@ use lull_bpf::cpu::{Bursts, CpuTotals, Cpus};
 use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_QUIET};
 use lull_core::lend::{CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Rung};
 use lull_core::{
-    Account, Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State,
+    Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State,
     TrialSetting,
 };
 use lull_linux::gate::lend::Lender as CpuGate;
@@ -170,7 +170,7 @@ impl Cpu {
             ..default
         };
         let budget = Budget::new(BudgetSetting { promise: aim.promise, ..BudgetSetting::default() });
-        let lender = Lender::new(ladder, ladder.top(), setting, Account(0), SEED);
+        let lender = Lender::new(ladder, ladder.top(), setting, SEED);
         let shelters: Vec<Rung> =
             SHELTERS.iter().filter_map(|length| choices.boldest(HoldRule::While(*length))).collect();
         let lender = lender.sheltered_by(&shelters);

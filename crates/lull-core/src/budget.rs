@@ -3,8 +3,9 @@
 //! Problem: the user promises the foreground that it loses at most some share of its time, for example 5%. A mean over
 //! the whole run would allow a minute of ruin after an hour of peace; a limit at each moment would forbid all learning.
 //!
-//! Approach: a leaky bucket over all resources together. While the foreground is at work it earns credits at a fixed
-//! rate, up to a cap; whatever background makes it lose, on any resource, is taken from them.
+//! Approach: a leaky bucket. While the foreground is at work it earns credits at a rate, up to a cap; whatever background
+//! makes it lose is taken from them. There is one bucket per resource, and one promise over all of them: its parts are
+//! those of [`division`], and change while they are in force.
 //!
 //! ```text
 //!   earned: rate · time the foreground was at work          rate = promise · (1 − burst)
@@ -14,7 +15,7 @@
 //!        │      │ cap
 //!        │credit│
 //!        └──┬───┘ 0
-//!           ▼ spent: loss · time, on the disk, the CPU, ...; below 0 is debt
+//!           ▼ spent: loss · time; below 0 is debt
 //! ```
 //!
 //! **Bound.** Let a window be a stretch of `W` of the foreground's time, and `D` the largest debt in it. What is spent in it is
@@ -35,6 +36,10 @@
 //! cannot be refused: it is booked, the debt is kept, and nothing is available until it has been earned back. The worst
 //! window that really was is kept for the report.
 //!
+//! **A promise that changes.** When it becomes less, so does the cap, and what lies above it spills at once; when it becomes
+//! more, nothing is given: it has to be earned. So `cap` above is the one at the beginning of the window, and `rate · W`
+//! the sum over the window of what was in force.
+//!
 //! Units: nanoseconds of foreground time, and loss in nanoseconds (a slowdown of 5% for 100 ms of work without background loses
 //! 5 ms); inside in millionths of a nanosecond, so that nothing is lost in rounding. Edge cases: time in which the
 //! foreground does nothing earns nothing and ages nothing: it is no part of any window. A promise of zero never has
@@ -44,6 +49,7 @@
 //! leaky bucket is what it suggests against spending all credits in a short period. Here a credit is time, because
 //! resources and requests differ in what a preemption costs.
 
+pub mod division;
 mod windows;
 
 use serde::{Deserialize, Serialize};
@@ -85,10 +91,6 @@ impl BudgetSetting {
 
 const MILLION: u32 = 1_000_000;
 
-/// One of the resources on which the foreground can lose time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Account(pub usize);
-
 /// How the promise was kept so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kept {
@@ -96,7 +98,7 @@ pub struct Kept {
     pub worst: f64,
     /// Over the whole run.
     pub overall: f64,
-    /// Whether the worst window is within the promise.
+    /// Whether the worst window is within the promise that is in force.
     pub promise: bool,
 }
 
@@ -114,9 +116,9 @@ pub struct Budget {
     credit: i128,
     earned: i128,
     spilled: i128,
-    spent: Vec<i128>,
-    /// What each resource expects to lose steadily.
-    declared: Vec<Loss>,
+    spent: i128,
+    /// The largest promise there ever was.
+    largest: Loss,
     worked: Nanos,
     /// The largest debt there ever was.
     debt: i128,
@@ -131,8 +133,8 @@ impl Budget {
             credit: 0,
             earned: 0,
             spilled: 0,
-            spent: Vec::new(),
-            declared: Vec::new(),
+            spent: 0,
+            largest: setting.promise,
             worked: Nanos::ZERO,
             debt: 0,
             windows: Windows::new(setting.window),
@@ -146,21 +148,31 @@ impl Budget {
         budget
     }
 
-    /// What is promised.
+    /// What is promised now.
     pub fn setting(&self) -> &BudgetSetting {
         &self.setting
+    }
+
+    /// From now on `promise` is what may be lost. What is saved beyond its cap spills.
+    pub fn set_promise(&mut self, promise: Loss) {
+        self.setting.promise = promise;
+        self.largest = self.largest.max(promise);
+        self.spill_above(self.cap());
+    }
+
+    /// Gives up what is saved. Debt stays.
+    pub fn forfeit(&mut self) {
+        self.spill_above(0);
     }
 
     /// The foreground was at work for `span`, beyond what was told before.
     pub fn pass(&mut self, span: Nanos) {
         let earned = i128::from(self.setting.rate().as_ppm()) * i128::from(span.0);
-        let credit = self.credit + earned;
-        self.credit = credit.min(self.cap());
+        self.credit += earned;
         self.earned += earned;
-        self.spilled += credit - self.credit;
         self.worked = self.worked.plus(span);
         self.windows.pass(span);
-        debug_assert_eq!(self.check(), Ok(()));
+        self.spill_above(self.cap());
     }
 
     /// The loss that may be spent now.
@@ -176,7 +188,7 @@ impl Budget {
     /// How long the foreground has to be at work until `cost` can be spent; `None` if nothing is ever earned. A cost beyond
     /// the cap counts as the cap, or it would never come: it is overdrawn by the difference.
     pub fn affords_after(&self, cost: Nanos) -> Option<Nanos> {
-        let missing = (i128::from(cost.0) * i128::from(MILLION)).min(self.cap()) - self.credit;
+        let missing = amount(cost).min(self.cap()) - self.credit;
         if missing <= 0 && self.cap() > 0 {
             return Some(Nanos::ZERO);
         }
@@ -184,49 +196,31 @@ impl Budget {
         (rate > 0).then(|| Nanos(u64::try_from((missing + rate - 1) / rate).unwrap_or(u64::MAX)))
     }
 
-    /// From now on the resource of `account` expects to lose `loss` steadily, so that the others leave it that.
-    pub fn declare(&mut self, account: Account, loss: Loss) {
-        if self.declared.len() <= account.0 {
-            self.declared.resize(account.0 + 1, Loss::ZERO);
-        }
-        self.declared[account.0] = loss;
-    }
-
-    /// What the resource of `account` can lose steadily, beside what the others have declared.
-    pub fn room(&self, account: Account) -> Loss {
-        Loss::ppm(self.setting.rate().as_ppm().saturating_sub(self.others(account)))
-    }
-
-    /// How long the foreground can be at work while it loses `loss` on the resource of `account` and what the others have
-    /// declared, until nothing is available; `None` if for ever.
-    pub fn lasts(&self, account: Account, loss: Loss) -> Option<Nanos> {
-        let loss = i128::from(loss.as_ppm()) + i128::from(self.others(account));
-        let drain = loss - i128::from(self.setting.rate().as_ppm());
+    /// How long the foreground can be at work while it loses `loss`, until nothing is available; `None` if for ever.
+    pub fn lasts(&self, loss: Loss) -> Option<Nanos> {
+        let drain = i128::from(loss.as_ppm()) - i128::from(self.setting.rate().as_ppm());
         let credit = self.credit.max(0);
         (drain > 0).then(|| Nanos(u64::try_from(credit / drain).unwrap_or(u64::MAX)))
     }
 
-    /// The foreground has lost `loss` on the resource of `account`.
-    pub fn spend(&mut self, account: Account, loss: Nanos) {
-        let amount = i128::from(loss.0) * i128::from(MILLION);
-        if self.spent.len() <= account.0 {
-            self.spent.resize(account.0 + 1, 0);
-        }
-        self.spent[account.0] += amount;
+    /// The foreground has lost `loss`.
+    pub fn spend(&mut self, loss: Nanos) {
+        let amount = amount(loss);
+        self.spent += amount;
         self.credit -= amount;
         self.debt = self.debt.max(-self.credit);
         self.windows.spend(loss);
         debug_assert_eq!(self.check(), Ok(()));
     }
 
-    /// What the foreground has lost on one resource.
-    pub fn spent(&self, account: Account) -> Nanos {
-        self.spent.get(account.0).map_or(Nanos::ZERO, |amount| nanos(*amount))
+    /// What the foreground has lost so far.
+    pub fn lost(&self) -> Nanos {
+        nanos(self.spent)
     }
 
-    /// What the foreground has lost on all resources.
-    pub fn lost(&self) -> Nanos {
-        nanos(self.spent.iter().sum())
+    /// How long the foreground was at work so far.
+    pub fn worked(&self) -> Nanos {
+        self.worked
     }
 
     /// How the promise was kept so far.
@@ -241,13 +235,13 @@ impl Budget {
     /// # Errors
     /// Names the first condition that does not hold.
     pub fn check(&self) -> Result<(), Unbalanced> {
-        let spent: i128 = self.spent.iter().sum();
-        let latest = i128::from(self.windows.latest().0) * i128::from(MILLION);
+        let latest = amount(self.windows.latest());
         let length = i128::from(self.windows.span().0);
-        let bound = self.cap() + i128::from(self.setting.rate().as_ppm()) * length + self.debt;
+        let most = BudgetSetting { promise: self.largest, ..self.setting };
+        let bound = amount(most.cap()) + i128::from(most.rate().as_ppm()) * length + self.debt;
         let problem = if self.credit > self.cap() {
             "more is saved than the cap"
-        } else if self.credit != self.earned - self.spilled - spent {
+        } else if self.credit != self.earned - self.spilled - self.spent {
             "the credit is not what was earned less what was spilled and spent"
         } else if self.spilled < 0 || self.spilled > self.earned || self.debt < -self.credit {
             "more was spilled than earned, or the debt was larger than noted"
@@ -259,15 +253,21 @@ impl Budget {
         Err(Unbalanced { problem })
     }
 
-    /// Parts per million that the other resources have declared.
-    fn others(&self, account: Account) -> u32 {
-        let others = self.declared.iter().enumerate().filter(|(index, _)| *index != account.0);
-        others.fold(0, |sum, (_, loss)| loss.as_ppm().saturating_add(sum))
+    fn spill_above(&mut self, most: i128) {
+        let credit = self.credit.min(most);
+        self.spilled += self.credit - credit;
+        self.credit = credit;
+        debug_assert_eq!(self.check(), Ok(()));
     }
 
     fn cap(&self) -> i128 {
-        i128::from(self.setting.cap().0) * i128::from(MILLION)
+        amount(self.setting.cap())
     }
+}
+
+/// Millionths of a nanosecond.
+fn amount(span: Nanos) -> i128 {
+    i128::from(span.0) * i128::from(MILLION)
 }
 
 /// Whole nanoseconds, none for a negative amount.

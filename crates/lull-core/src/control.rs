@@ -29,6 +29,8 @@
 //! is seldom active is taken for half as dangerous as greedy background at the least, since it may become greedy at any
 //! moment.
 //!
+//! The budget is this resource's part of what is promised over all, and may change at any time ([`Control::set_promise`]).
+//!
 //! Source: the paper's section 5.2 asks for an interval that follows the counters; 2.1 and 4.2 give its useful
 //! range. The bound is needed because devices today serve many requests at once.
 
@@ -46,10 +48,11 @@ mod window;
 pub use choice::{ControlSetting, DepthChoice, IntervalChoice, ParseDepthError, ParseIntervalError};
 pub use telemetry::{Estimate, Heads, Latency, Telemetry, Total};
 
+use crate::budget::Budget;
 use crate::histogram::Histogram;
 use crate::random::Random;
 use crate::setting::{Closing, Opening, Setting};
-use crate::share::Share;
+use crate::share::{Loss, Share};
 use crate::time::{Interval, Nanos};
 use crate::trial::Slowdown;
 use closing::{Forecast, Measured, Rival, Rounds};
@@ -180,6 +183,23 @@ impl Control {
         }
     }
 
+    /// From now on `promise` is what the foreground may lose here.
+    pub fn set_promise(&mut self, promise: Loss) {
+        self.aim.budget = promise;
+        self.purse.set_promise(promise);
+        self.correction.set_budget(promise);
+    }
+
+    /// Gives up what is saved of the promise.
+    pub fn forfeit(&mut self) {
+        self.purse.forfeit();
+    }
+
+    /// What the foreground may lose, and what it has lost as far as is known.
+    pub fn budget(&self) -> &Budget {
+        self.purse.budget()
+    }
+
     /// What the sensor has counted by `now`; returns what to do until the next call, 20 to 100 ms later.
     pub fn update(&mut self, now: Nanos, telemetry: &Telemetry) -> Setting {
         if self.is_at_rest(now, telemetry) {
@@ -287,8 +307,13 @@ impl Control {
     pub fn is_harmful(&self) -> bool {
         match self.aim.interval {
             IntervalChoice::Fixed(interval) => interval != Interval::NONE,
-            IntervalChoice::Auto => self.unrestrained > self.aim.free.fraction(),
+            IntervalChoice::Auto => self.unrestrained > self.free(),
         }
+    }
+
+    /// The loss that is spent without asking what is gained.
+    fn free(&self) -> f64 {
+        self.aim.free.fraction().min(self.purse.rate())
     }
 
     /// Adds what happened since the last call to the window.
@@ -417,7 +442,7 @@ impl Control {
             loaded: counts.loaded.count().max(counts.closed).min(counts.quiet.count().saturating_mul(16)),
             loss: cost.loss(met, self.rounds_served(counts)),
             error,
-            free: self.aim.free.fraction(),
+            free: self.free(),
             tail: tail::judge(&counts.quiet, &counts.loaded),
             services: counts.service.count(),
             service,
@@ -459,7 +484,7 @@ impl Control {
             return (Interval::Finite(counts.gaps.mean().unwrap_or(START_FAST).times(4)), None);
         }
         let target = Target {
-            free: self.aim.free.fraction().min(self.purse.rate()),
+            free: self.free(),
             budget: self.purse.rate(),
             work_floor: self.aim.work_floor.fraction(),
         };

@@ -44,9 +44,8 @@
 //! The job gets its least share of time (`floor.rs`) whatever else is said.
 //!
 //! Units: those of the trial; work in any unit. Edge cases: on the bottom nothing is lent, so nothing is tested but probes. A
-//! job without work pauses tests. The owner tells the budget the foreground's time ([`Budget::pass`]), once for all
-//! resources, of which any one is [`at_work`](Lender::at_work). A job that is forced to run loses at what the top is
-//! known to lose.
+//! job without work pauses tests. The owner tells the budget the foreground's time ([`Budget::pass`]) while it is
+//! [`at_work`](Lender::at_work). A job that is forced to run loses at what the top is known to lose.
 //!
 //! Source: of the paper (5.1, 5.2); the safe bandit follows Kazerouni et al., *Conservative contextual
 //! linear bandits*, 2017: explore only what past savings pay for.
@@ -61,7 +60,7 @@ mod setting;
 pub use ladder::{Choices, CpuChoices, DiskChoices, HoldRule, Ladder, Rung};
 pub use setting::{LendReading, LendSetting, LendStatus, Lending};
 
-use crate::budget::{Account, Budget};
+use crate::budget::{Budget, BudgetSetting};
 use crate::share::{Loss, Share};
 use crate::time::Nanos;
 use crate::trial::evidence::Finding;
@@ -103,7 +102,8 @@ const IDLE: u64 = 8;
 #[derive(Clone, Debug)]
 pub struct Lender {
     setting: LendSetting,
-    account: Account,
+    /// What is promised over all resources.
+    whole: Loss,
     book: Book,
     schedule: Schedule,
     watch: Watch,
@@ -135,7 +135,7 @@ struct Probe {
 
 impl Lender {
     /// Begins at `start`. The order of tests follows from `seed`.
-    pub fn new(ladder: Ladder, start: Rung, setting: LendSetting, account: Account, seed: u64) -> Self {
+    pub fn new(ladder: Ladder, start: Rung, setting: LendSetting, seed: u64) -> Self {
         // A withheld epoch may follow another and a base that lends nothing: a third each.
         let longest = Nanos((setting.longest.0 / 3).saturating_mul(2));
         let bounds = setting.floor > Share::ZERO;
@@ -144,7 +144,7 @@ impl Lender {
         let base = if ladder.rungs().any(|rung| rung == start) { start } else { Rung::BOTTOM };
         Self {
             setting: LendSetting { trial, ..setting },
-            account,
+            whole: trial.budget,
             book: Book::new(ladder, trial.measure, trial.budget),
             schedule: Schedule::new(trial, seed),
             watch: Watch::new(trial.measure, trial.requests, trial.shortest),
@@ -205,8 +205,9 @@ impl Lender {
             self.obey(now, sign, budget);
         }
         // What is taken for harmless is not supposed to lose what is merely possible.
-        let room = if self.is_sheltered() { f64::INFINITY } else { budget.room(self.account).fraction() };
-        self.book.of_mut(self.base).book_base(room, self.account, budget);
+        let whole = BudgetSetting { promise: self.whole, ..*budget.setting() };
+        let room = if self.is_sheltered() { f64::INFINITY } else { whole.rate().fraction() };
+        self.book.of_mut(self.base).book_base(room, budget);
         self.lending = self.choose(owed);
         self.lending
     }
@@ -239,11 +240,11 @@ impl Lender {
         }
     }
 
-    /// The part of the promise that the other resources leave.
-    fn promise(&self, budget: &Budget) -> f64 {
-        let rate = budget.setting().rate().fraction();
-        let part = if rate > 0.0 { budget.room(self.account).fraction() / rate } else { 0.0 };
-        budget.setting().promise.fraction() * part
+    /// From now on `promise` is what may be lost here; what is booked with caution stays so until it is proved to fit into the
+    /// promise that it was born with: to prove that it fits into a small part takes for ever.
+    pub fn set_promise(&mut self, promise: Loss, budget: &mut Budget) {
+        budget.set_promise(promise);
+        self.book.set_promise(promise);
     }
 
     /// Whose time it was since the last call.
@@ -261,7 +262,7 @@ impl Lender {
                 Lending::Rung(rung) => self.book.of_mut(rung).lent(span),
                 Lending::Forced => {
                     let loss = share_of(self.book.of(self.book.ladder.top()).loss());
-                    budget.spend(self.account, loss.of(span));
+                    budget.spend(loss.of(span));
                 }
             }
         }
@@ -290,8 +291,6 @@ impl Lender {
             self.judge_probe(now, budget);
             self.seek(now, reading.wants);
             self.schedule.hurry(now, self.share(demand.probe));
-            let loss = self.book.of(self.base).loss();
-            budget.declare(self.account, share_of(loss));
         }
         if self.schedule.part() != Part::Lent || self.base == Rung::BOTTOM {
             self.watch.interrupt();
@@ -335,7 +334,7 @@ impl Lender {
         let Some(probe) = self.probe else { return };
         let record = self.book.of_mut(probe.rung);
         if record.due() > Nanos(budget.setting().cap().0 / 4) {
-            record.book(self.account, budget);
+            record.book(budget);
         }
     }
 
@@ -350,7 +349,7 @@ impl Lender {
             match record.evidence.add(&block.lent, &block.withheld) {
                 Finding::Usual => {}
                 Finding::Suspicious => self.guard(now, budget),
-                Finding::Worse => record.book_change(before, self.account, budget),
+                Finding::Worse => record.book_change(before, budget),
                 Finding::Better => self.book.pardon(),
             }
         }
@@ -360,7 +359,7 @@ impl Lender {
             record.worked(&epoch);
             let before = record.loss();
             if record.evidence.add(&epoch, &withheld) == Finding::Worse {
-                record.book_change(before, self.account, budget);
+                record.book_change(before, budget);
             }
         }
     }
@@ -389,7 +388,7 @@ impl Lender {
             }
             Some(Sign::Overrun(rung, span)) => {
                 // Requests that do not end lose all of their time.
-                budget.spend(self.account, span);
+                budget.spend(span);
                 self.fail(now, rung, true);
                 self.saturation.convict(rung, self.book.of(rung).barred_until);
             }
@@ -421,8 +420,8 @@ impl Lender {
     /// Falls if the base harms too much.
     fn judge_base(&mut self, now: Nanos, budget: &mut Budget) {
         let Some(slowdown) = self.book.of(self.base).known() else { return };
-        let room = budget.room(self.account).fraction();
-        let promise = self.promise(budget);
+        let room = budget.setting().rate().fraction();
+        let promise = budget.setting().promise.fraction();
         if self.base == Rung::BOTTOM {
             return;
         }
@@ -457,27 +456,27 @@ impl Lender {
         probe.pairs = probe.pairs.min(record.pairs());
         let probe = *probe;
         let Some(slowdown) = record.known() else { return };
-        let room = budget.room(self.account).fraction();
+        let room = budget.setting().rate().fraction();
         let tried = slowdown.pairs.saturating_sub(probe.pairs);
         // What was known of a former base would hide what has begun since.
         let ratio = if probe.guards { record.evidence.ratio_of_latest(tried) } else { slowdown.ratio };
         let looks_bad = tried >= DOUBT && ratio - 1.0 > room;
         let proved = slowdown.low - 1.0 > room;
         if proved || looks_bad || tried >= GIVE_UP {
-            self.book.of_mut(probe.rung).book(self.account, budget);
+            self.book.of_mut(probe.rung).book(budget);
             self.fail(now, probe.rung, proved);
             self.probe = None;
             self.schedule.abandon();
             return;
         }
         let worst = share_of(slowdown.high - 1.0);
-        let lasts = budget.lasts(self.account, worst).is_none_or(|lasts| lasts >= self.setting.trust);
+        let lasts = budget.lasts(worst).is_none_or(|lasts| lasts >= self.setting.trust);
         let affordable = slowdown.high < 2.0 && lasts;
         let cleared = !record.evidence.is_suspected() && (!probe.guards || tried >= FEW);
         if ratio - 1.0 > room || !affordable || !cleared {
             return;
         }
-        self.book.of_mut(probe.rung).book(self.account, budget);
+        self.book.of_mut(probe.rung).book(budget);
         self.probe = None;
         let bolder = self.base.is_within(probe.rung);
         if bolder || self.book.of(probe.rung).works_more_than(self.book.of(self.base)) {
@@ -537,7 +536,7 @@ impl Lender {
 
     /// Goes to the refuge.
     fn retreat(&mut self, now: Nanos, budget: &mut Budget) {
-        let known = self.book.refuge(now, self.base, budget.room(self.account));
+        let known = self.book.refuge(now, self.base, budget.setting().rate());
         let shelter = self.open_shelter(now).unwrap_or(Rung::BOTTOM);
         let refuge = if known == Rung::BOTTOM { shelter } else { known };
         self.leave_for(refuge, budget);
@@ -546,9 +545,9 @@ impl Lender {
     /// Moves, and books what base and probe have cost.
     fn leave_for(&mut self, rung: Rung, budget: &mut Budget) {
         if let Some(probe) = self.probe.take() {
-            self.book.of_mut(probe.rung).book(self.account, budget);
+            self.book.of_mut(probe.rung).book(budget);
         }
-        self.book.of_mut(self.base).book(self.account, budget);
+        self.book.of_mut(self.base).book(budget);
         self.move_to(rung);
     }
 

@@ -22,7 +22,7 @@
 //! | [`keep`] | which pages that the job brought in stay in the page cache for now |
 //! | [`clean`] | which of the job's dirty pages are written next |
 //! | [`room`] | how much memory the job may have, and when its pages have to go |
-//! | [`budget`] | the loss that was promised, as credits in a leaky bucket |
+//! | [`budget`] | the loss that was promised, as credits in a leaky bucket per resource, and its division among them |
 //! | [`manners`] | the job held when its own progress falls (Douceur & Bolosky, SOSP 1999) |
 //! | [`smart`] | the job held in the foreground's busy periods (Yan et al., 2012) |
 //! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
@@ -59,7 +59,8 @@ pub mod trial;
 pub mod view;
 
 pub use ahead::{Ahead, Piece};
-pub use budget::{Account, Budget, BudgetSetting, Kept};
+pub use budget::division::{Change as PromiseChange, Division, Use};
+pub use budget::{Budget, BudgetSetting, Kept};
 pub use clean::Cleaner;
 pub use control::{
     Control, ControlSetting, DepthChoice, Estimate, Heads, IntervalChoice, Latency, ParseDepthError,

@@ -46,7 +46,7 @@ pub(crate) mod watch;
 pub use evidence::{Slowdown, Verdict};
 pub use setting::{Arm, Epoch, Measure, Reading, TrialSetting};
 
-use crate::share::Share;
+use crate::share::{Loss, Share};
 use crate::time::Nanos;
 use evidence::Evidence;
 use schedule::{Demand, Part, Schedule};
@@ -82,6 +82,12 @@ impl Trial {
             latest: None,
             finished: None,
         }
+    }
+
+    /// From now on `budget` is the slowdown that matters.
+    pub fn set_budget(&mut self, budget: Loss) {
+        self.setting.budget = budget;
+        self.evidence.set_budget(budget.fraction());
     }
 
     /// Takes in what the foreground's sensor has counted by `now`, and whether background has work to do; returns what

@@ -112,8 +112,8 @@ pub(crate) struct RunArgs {
 
     /// What the foreground may lose at most, of its time or throughput (default 5%).
     ///
-    /// Measured while the job runs, by withholding it for short moments; automatic control keeps below it on every
-    /// resource. Less protects more and gives the background less; `0%` gives it nothing beside a foreground at work.
+    /// One promise for the disks and the CPUs together, measured while the job runs, by withholding it for short moments. A
+    /// resource that alone costs the foreground something may cost all of it; several share it. Less protects more and gives the background less; `0%` gives it nothing beside a foreground at work.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) max_slowdown: Option<Loss>,
 

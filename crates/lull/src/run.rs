@@ -32,6 +32,7 @@ pub(crate) mod memory;
 mod messages;
 pub(crate) mod net;
 pub(crate) mod policy;
+mod promise;
 mod protect;
 mod quiet;
 mod reader;

@@ -11,16 +11,15 @@ fn secs(secs: u64) -> Nanos {
 }
 
 #[test]
-fn credits_are_earned_at_the_rate_up_to_the_cap_and_spent_by_all_resources() {
+fn credits_are_earned_at_the_rate_up_to_the_cap_and_spent() {
     let mut budget = Budget::new(BudgetSetting::default());
     assert_eq!((budget.setting.rate(), budget.setting.cap()), (Loss::percent(4), ms(600)));
     assert_eq!(budget.available(), Nanos::ZERO, "nothing is free");
     budget.pass(secs(10));
     assert_eq!(budget.available(), ms(400));
-    budget.spend(Account(0), ms(100));
-    budget.spend(Account(2), ms(50));
+    budget.spend(ms(100));
+    budget.spend(ms(50));
     assert_eq!((budget.available(), budget.lost()), (ms(250), ms(150)));
-    assert_eq!([0, 1, 2, 3].map(|i| budget.spent(Account(i))), [ms(100), ms(0), ms(50), ms(0)]);
     budget.pass(secs(1000));
     assert_eq!(budget.available(), ms(600), "no more than the cap");
 }
@@ -28,7 +27,7 @@ fn credits_are_earned_at_the_rate_up_to_the_cap_and_spent_by_all_resources() {
 #[test]
 fn loss_beyond_the_credits_is_a_debt_that_is_earned_back_first() {
     let mut budget = Budget::new(BudgetSetting::default());
-    budget.spend(Account(0), ms(40));
+    budget.spend(ms(40));
     assert_eq!((budget.available(), budget.debt()), (ms(0), ms(40)));
     budget.pass(secs(1));
     assert_eq!((budget.available(), budget.debt()), (ms(0), ms(0)));
@@ -40,15 +39,27 @@ fn loss_beyond_the_credits_is_a_debt_that_is_earned_back_first() {
 fn how_long_it_lasts_follows_from_what_is_lost_beyond_the_rate() {
     let mut budget = Budget::new(BudgetSetting::default());
     budget.pass(secs(10));
-    let lasts = |budget: &Budget, percent| budget.lasts(Account(0), Loss::percent(percent));
+    let lasts = |budget: &Budget, percent| budget.lasts(Loss::percent(percent));
     assert_eq!(lasts(&budget, 4), None);
     assert_eq!(lasts(&budget, 14), Some(secs(4)));
-    budget.declare(Account(1), Loss::percent(1));
-    budget.declare(Account(0), Loss::percent(3));
-    assert_eq!(lasts(&budget, 7), Some(secs(10)), "beside what another declares");
-    assert_eq!([0, 1, 2].map(|i| budget.room(Account(i))), [3, 1, 0].map(Loss::percent));
-    budget.spend(Account(0), secs(1));
+    budget.spend(secs(1));
     assert_eq!(lasts(&budget, 14), Some(Nanos::ZERO));
+}
+
+#[test]
+fn a_smaller_promise_spills_and_a_larger_one_has_to_be_earned() {
+    let mut budget = Budget::full(BudgetSetting::default());
+    budget.set_promise(Loss::percent(2));
+    assert_eq!(budget.available(), ms(240));
+    budget.set_promise(Loss::percent(5));
+    assert_eq!(budget.available(), ms(240));
+    budget.pass(secs(1));
+    assert_eq!((budget.available(), budget.worked()), (ms(280), secs(1)));
+    budget.forfeit();
+    assert_eq!(budget.available(), Nanos::ZERO);
+    budget.spend(ms(50));
+    budget.forfeit();
+    assert_eq!(budget.debt(), ms(50), "debt stays");
 }
 
 #[test]
@@ -56,7 +67,7 @@ fn the_report_knows_the_worst_window_and_the_whole() {
     let mut budget = Budget::new(BudgetSetting { window: secs(10), ..BudgetSetting::default() });
     for second in 0..100 {
         budget.pass(secs(1));
-        budget.spend(Account(0), if second == 50 { ms(700) } else { ms(10) });
+        budget.spend(if second == 50 { ms(700) } else { ms(10) });
     }
     let kept = budget.kept();
     assert!((kept.overall - 0.0169).abs() < 1e-9, "{kept:?}");
@@ -68,7 +79,7 @@ fn a_run_shorter_than_a_window_is_judged_as_a_whole() {
     let mut budget = Budget::new(BudgetSetting::default());
     assert_eq!(budget.kept(), Kept { worst: 0.0, overall: 0.0, promise: true });
     budget.pass(secs(10));
-    budget.spend(Account(0), ms(600));
+    budget.spend(ms(600));
     assert_eq!(budget.kept(), Kept { worst: 0.06, overall: 0.06, promise: false });
 }
 
@@ -77,7 +88,7 @@ fn a_promise_of_nothing_has_nothing_to_spend() {
     let mut budget = Budget::new(BudgetSetting { promise: Loss::ZERO, ..BudgetSetting::default() });
     budget.pass(Nanos::MAX);
     assert_eq!(budget.available(), Nanos::ZERO);
-    budget.spend(Account(0), Nanos(1));
+    budget.spend(Nanos(1));
     budget.pass(Nanos::MAX);
     assert_eq!(budget.debt(), Nanos(1), "nor to pay a debt from");
 }
@@ -88,7 +99,7 @@ fn a_book_that_does_not_balance_is_noticed() {
     budget.pass(secs(1));
     for (spoil, word) in [
         (Box::new(|b: &mut Budget| b.credit += 1) as Box<dyn Fn(&mut Budget)>, "credit"),
-        (Box::new(|b| b.spent.push(1)), "credit"),
+        (Box::new(|b| b.spent += 1), "credit"),
         (Box::new(|b| (b.credit, b.earned) = (i128::MAX / 2, i128::MAX / 2)), "cap"),
         (Box::new(|b| b.windows.spend(secs(9))), "window"),
         (Box::new(|b| (b.spilled, b.earned) = (-1, b.earned - 1)), "spilled"),
@@ -105,22 +116,39 @@ fn a_book_that_does_not_balance_is_noticed() {
 enum Step {
     Pass(Nanos),
     /// This share of what is available.
-    Afford(usize, Share),
+    Afford(Share),
     /// Whatever is available.
-    Losing(usize, Nanos),
+    Losing(Nanos),
+    /// Another promise, in percent.
+    Promise(u32),
+    Forfeit,
 }
 
 fn steps(honest: bool) -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![0..50_u64, 900..1_100_u64, 0..20_000_u64].prop_map(ms);
-    let afford = (0..4_usize, prop_oneof![Just(1_000_000), 0..=1_000_000_u32])
-        .prop_map(|(account, ppm)| Step::Afford(account, Share::ppm(ppm)));
-    let losing = (0..4_usize, 0..500_u64).prop_map(|(account, loss)| Step::Losing(account, ms(loss)));
+    let afford =
+        prop_oneof![Just(1_000_000), 0..=1_000_000_u32].prop_map(|ppm| Step::Afford(Share::ppm(ppm)));
+    let losing = (0..500_u64).prop_map(|loss| Step::Losing(ms(loss)));
     let pass = span.prop_map(Step::Pass);
     if honest {
         prop::collection::vec(prop_oneof![2 => pass, 2 => afford], 1..300).boxed()
     } else {
         prop::collection::vec(prop_oneof![2 => pass, 1 => afford, 1 => losing], 1..300).boxed()
     }
+}
+
+/// The same with promises of up to 20% that change.
+fn changing_steps() -> impl Strategy<Value = Vec<Step>> {
+    let change = prop_oneof![3 => (0..=20_u32).prop_map(Step::Promise), 1 => Just(Step::Forfeit)];
+    let rest = prop_oneof![steps(false), steps(true)];
+    (rest, prop::collection::vec((any::<prop::sample::Index>(), change), 0..40)).prop_map(
+        |(mut steps, changes)| {
+            for (place, change) in changes {
+                steps.insert(place.index(steps.len() + 1), change);
+            }
+            steps
+        },
+    )
 }
 
 /// Carries the steps out; returns after each the time, the total loss and the debt.
@@ -133,15 +161,17 @@ fn carry_out(budget: &mut Budget, steps: &[Step]) -> Vec<(u64, u64, u64)> {
                 budget.pass(span);
                 time += span.0;
             }
-            Step::Afford(account, share) => {
+            Step::Afford(share) => {
                 let loss = share.of(budget.available());
-                budget.spend(Account(account), loss);
+                budget.spend(loss);
                 lost += loss.0;
             }
-            Step::Losing(account, loss) => {
-                budget.spend(Account(account), loss);
+            Step::Losing(loss) => {
+                budget.spend(loss);
                 lost += loss.0;
             }
+            Step::Promise(percent) => budget.set_promise(Loss::percent(percent)),
+            Step::Forfeit => budget.forfeit(),
         }
         points.push((time, lost, budget.debt().0));
     }
@@ -185,9 +215,22 @@ proptest! {
                 prop_assert!(lost <= bound, "{lost} of {span}, at most {bound}");
             }
         }
-        let accounts = (0..4).map(|account| budget.spent(Account(account)).0).sum::<u64>();
-        prop_assert_eq!(accounts, budget.lost().0);
-        prop_assert_eq!(points.last().map(|point| point.1), Some(accounts));
+        prop_assert_eq!(points.last().map(|point| point.1), Some(budget.lost().0));
+    }
+
+    #[test]
+    fn a_promise_may_change_at_any_time_and_the_book_balances(steps in changing_steps(), full in any::<bool>()) {
+        let setting = BudgetSetting { window: secs(5), ..BudgetSetting::default() };
+        let mut budget = if full { Budget::full(setting) } else { Budget::new(setting) };
+        for step in steps {
+            let saved = budget.available();
+            carry_out(&mut budget, &[step]);
+            prop_assert_eq!(budget.check(), Ok(()));
+            prop_assert!(budget.available() <= budget.setting().cap(), "what is above the cap spills");
+            if matches!(step, Step::Promise(_) | Step::Forfeit) {
+                prop_assert!(budget.available() <= saved, "nothing is given");
+            }
+        }
     }
 
     #[test]

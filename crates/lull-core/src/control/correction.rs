@@ -110,6 +110,11 @@ impl Correction {
         }
     }
 
+    /// From now on `budget` is the loss that matters.
+    pub(super) fn set_budget(&mut self, budget: Loss) {
+        self.trial.set_budget(budget);
+    }
+
     /// Takes in what the sensor has counted; `model` is `None` when nothing is to be tested.
     pub(super) fn step(&mut self, now: Nanos, latency: &Latency, model: Option<&Model>) {
         let before = self.last.replace(*latency).unwrap_or(*latency);

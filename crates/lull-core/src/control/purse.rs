@@ -24,7 +24,7 @@
 //!
 //! Source: section 5.1 of the paper, and `budget.rs`.
 
-use crate::budget::{Account, Budget, BudgetSetting};
+use crate::budget::{Budget, BudgetSetting};
 use crate::share::{Loss, Share};
 use crate::time::Nanos;
 
@@ -32,7 +32,6 @@ use crate::time::Nanos;
 const BURST: Share = Share::percent(10);
 /// Background waits no longer for a foreground that stays away.
 const LONGEST: Nanos = Nanos::from_secs(10);
-const DISK: Account = Account(0);
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -60,8 +59,29 @@ impl Purse {
     pub(super) fn book(&mut self, span: Nanos, lost: f64) {
         self.budget.pass(span);
         let net = lost - self.luck;
-        self.luck = (-net).clamp(0.0, self.budget.setting().cap().0 as f64 / 4.0);
-        self.budget.spend(DISK, super::nanos(net));
+        self.luck = (-net).clamp(0.0, self.most_luck());
+        self.budget.spend(super::nanos(net));
+    }
+
+    /// From now on `promise` is what may be lost.
+    pub(super) fn set_promise(&mut self, promise: Loss) {
+        self.budget.set_promise(promise);
+        self.luck = self.luck.min(self.most_luck());
+    }
+
+    /// Gives up what is saved.
+    pub(super) fn forfeit(&mut self) {
+        self.budget.forfeit();
+        self.luck = 0.0;
+    }
+
+    /// What was booked.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    fn most_luck(&self) -> f64 {
+        self.budget.setting().cap().0 as f64 / 4.0
     }
 
     /// How long background has to wait after the foreground, when starting a request may cost `cost`.

@@ -1,7 +1,7 @@
 //! What is known of each rung: its harm, its work, and when it may be tried again.
 
 use super::ladder::{Ladder, Rung};
-use crate::budget::{Account, Budget};
+use crate::budget::Budget;
 use crate::share::Loss;
 use crate::time::Nanos;
 use crate::trial::evidence::Evidence;
@@ -106,28 +106,28 @@ impl Record {
     }
 
     /// Books the likeliest loss, finally.
-    pub(super) fn book(&mut self, account: Account, budget: &mut Budget) {
-        self.book_at(self.loss(), account, budget);
+    pub(super) fn book(&mut self, budget: &mut Budget) {
+        self.book_at(self.loss(), budget);
     }
 
     /// Books the loss on the base, with caution. What nothing is known of waits.
-    pub(super) fn book_base(&mut self, room: f64, account: Account, budget: &mut Budget) {
+    pub(super) fn book_base(&mut self, room: f64, budget: &mut Budget) {
         if self.pairs() >= BOOKED {
-            self.book_at(self.cautious_loss(room), account, budget);
+            self.book_at(self.cautious_loss(room), budget);
         }
     }
 
-    fn book_at(&mut self, loss: f64, account: Account, budget: &mut Budget) {
+    fn book_at(&mut self, loss: f64, budget: &mut Budget) {
         if self.unbooked > Nanos::ZERO {
-            budget.spend(account, part(self.unbooked, loss));
+            budget.spend(part(self.unbooked, loss));
             self.unbooked = Nanos::ZERO;
         }
     }
 
     /// The harm has become greater: books what was lost since, beyond what was booked at the loss of `before`.
-    pub(super) fn book_change(&self, before: f64, account: Account, budget: &mut Budget) {
+    pub(super) fn book_change(&self, before: f64, budget: &mut Budget) {
         let since = self.evidence.lent().since(self.unbooked);
-        budget.spend(account, part(since, (self.loss() - before).max(0.0)));
+        budget.spend(part(since, (self.loss() - before).max(0.0)));
     }
 }
 
@@ -147,6 +147,11 @@ pub(super) struct Book {
 impl Book {
     pub(super) fn new(ladder: Ladder, measure: Measure, promise: Loss) -> Self {
         Self { ladder, records: vec![Record::new(measure, promise); ladder.len()] }
+    }
+
+    /// From now on `promise` is the loss that matters.
+    pub(super) fn set_promise(&mut self, promise: Loss) {
+        self.records.iter_mut().for_each(|record| record.evidence.set_budget(promise.fraction()));
     }
 
     pub(super) fn of(&self, rung: Rung) -> &Record {

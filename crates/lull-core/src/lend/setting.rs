@@ -78,11 +78,11 @@ pub struct LendStatus {
     pub slowdown: Option<Slowdown>,
     /// How often the rung has changed.
     pub moves: u32,
-    /// Loss that may be spent now, on all resources.
+    /// Loss that may be spent now.
     pub credit: Nanos,
     /// Loss that was spent and is not earned yet.
     pub debt: Nanos,
-    /// How the promise was kept, on all resources.
+    /// How the promise was kept.
     pub kept: Kept,
     /// Time withheld in order to test.
     pub withheld: Nanos,

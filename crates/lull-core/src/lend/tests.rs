@@ -16,7 +16,7 @@ impl Bench {
     fn new(start: Rung) -> Self {
         let ladder = CpuChoices::of_cpus(2).ladder();
         Self {
-            lender: Lender::new(ladder, start, LendSetting::default(), Account(0), 1),
+            lender: Lender::new(ladder, start, LendSetting::default(), 1),
             budget: Budget::new(BudgetSetting::default()),
             now: Nanos(1),
             reading: LendReading { wants: true, ..LendReading::default() },
@@ -155,10 +155,25 @@ fn a_job_without_work_is_not_tested() {
 #[test]
 fn a_probe_waits_for_credits() {
     let mut bench = Bench::new(Rung::BOTTOM);
-    bench.budget.spend(Account(1), Nanos::from_millis(200));
+    bench.budget.spend(Nanos::from_millis(200));
     let lent = bench.run(4_900, true, |_| 1_000);
-    assert!(!lent.contains(&Lending::Rung(top())), "the debt of another resource is earned back first");
+    assert!(!lent.contains(&Lending::Rung(top())), "a debt is earned back first");
     assert!(bench.run(5_000, true, |_| 1_000).contains(&Lending::Rung(top())));
+}
+
+#[test]
+fn a_base_that_no_longer_fits_is_left_and_one_that_does_again_is_found() {
+    // Everything slows requests by 3%.
+    let harm = |lending: Lending| if lending == Lending::Held { 1_000 } else { 1_030 };
+    let mut bench = Bench::new(top());
+    bench.run(30_000, true, harm);
+    assert_eq!(bench.rung(), top());
+    bench.lender.set_promise(Loss::percent(1), &mut bench.budget);
+    bench.run(30_000, true, harm);
+    assert_eq!(bench.rung(), Rung::BOTTOM);
+    bench.lender.set_promise(Loss::percent(5), &mut bench.budget);
+    bench.run(600_000, true, harm);
+    assert_eq!(bench.rung(), top());
 }
 
 #[test]

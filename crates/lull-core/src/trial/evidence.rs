@@ -133,6 +133,11 @@ impl Evidence {
         }
     }
 
+    /// From now on `budget` is the slowdown that matters; the verdict follows with the next pair.
+    pub(crate) fn set_budget(&mut self, budget: f64) {
+        self.budget = 1.0 + budget;
+    }
+
     pub(crate) fn slowdown(&self) -> Option<Slowdown> {
         self.slowdown
     }

@@ -8,3 +8,4 @@ mod lending;
 mod measure;
 mod queue;
 mod scene;
+mod together;

@@ -1,8 +1,8 @@
 //! The user's own measure: a value a second, which shows the second before it.
 
 use lull_core::{
-    Account, Budget, BudgetSetting, CpuChoices, HoldRule, LendReading, LendSetting, Lender, Lending, Nanos,
-    Reading, Rung, TrialSetting,
+    Budget, BudgetSetting, CpuChoices, HoldRule, LendReading, LendSetting, Lender, Lending, Nanos, Reading,
+    Rung, TrialSetting,
 };
 
 use crate::foreground::Dice;
@@ -24,7 +24,7 @@ fn lend(harm: f64, minutes: u64, seed: u64) -> (Rung, Nanos) {
     };
     let choices = CpuChoices::of_cpus(2);
     let shelter = choices.boldest(HoldRule::While(Nanos::from_micros(200))).expect("a rung of this interval");
-    let lender = Lender::new(choices.ladder(), TOP, setting, Account(0), seed);
+    let lender = Lender::new(choices.ladder(), TOP, setting, seed);
     let mut lender = lender.sheltered_by(&[shelter]);
     let mut budget = Budget::new(BudgetSetting::default());
     let mut dice = Dice::new(seed + 700);

@@ -5,8 +5,8 @@
 //! burst outlasts the moment that caused it.
 
 use lull_core::{
-    Account, Arm, Budget, BudgetSetting, CpuChoices, LendReading, LendSetting, Lender, Lending, Nanos,
-    Reading, Rung, Trial, TrialSetting,
+    Arm, Budget, BudgetSetting, CpuChoices, LendReading, LendSetting, Lender, Lending, Nanos, Reading, Rung,
+    Trial, TrialSetting,
 };
 
 use crate::foreground::Dice;
@@ -92,7 +92,7 @@ const RUNS: u64 = 40;
 fn lender_of_cpus(seed: u64) -> Lender {
     let trial = TrialSetting { recovery: 4, longest: Nanos::from_millis(200), ..TrialSetting::default() };
     let setting = LendSetting { trial, ..LendSetting::default() };
-    let lender = Lender::new(CpuChoices::of_cpus(2).ladder(), TOP, setting, Account(0), seed);
+    let lender = Lender::new(CpuChoices::of_cpus(2).ladder(), TOP, setting, seed);
     lender.sheltered_by(&[SHELTER])
 }
 

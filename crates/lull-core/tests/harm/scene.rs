@@ -1,8 +1,8 @@
 //! A foreground beside a job whose harm and work depend on the rung, and the loop that lends.
 
 use lull_core::{
-    Account, Arm, Budget, BudgetSetting, CpuChoices, LendReading, LendSetting, LendStatus, Lender, Lending,
-    Loss, Nanos, Reading, Rung, TrialSetting,
+    Arm, Budget, BudgetSetting, CpuChoices, LendReading, LendSetting, LendStatus, Lender, Lending, Nanos,
+    Reading, Rung, TrialSetting,
 };
 
 use crate::foreground::{Arrivals, Foreground, Service};
@@ -36,12 +36,10 @@ pub(crate) struct Scene {
     pub(crate) foreground: Foreground,
     pub(crate) effect: Effect,
     pub(crate) now: Nanos,
-    /// What the foreground loses on another resource, and that resource declares.
-    pub(crate) elsewhere: Loss,
     work: f64,
     ran: Nanos,
     /// True loss and span of each step.
-    steps: Vec<(u64, f64)>,
+    pub(crate) steps: Vec<(u64, f64)>,
     /// Longest and present stretch in which the job did not run.
     pub(crate) longest_hold: Nanos,
     held: Nanos,
@@ -65,12 +63,11 @@ impl Scene {
         let arrivals = Arrivals::Poisson(600.0);
         let ladder = CpuChoices::of_cpus(2).ladder();
         Self {
-            lender: Lender::new(ladder, Rung::BOTTOM, lend_setting(), Account(0), seed),
+            lender: Lender::new(ladder, Rung::BOTTOM, lend_setting(), seed),
             budget: Budget::new(BudgetSetting::default()),
             foreground: Foreground::new(arrivals, service, 0.0, seed + 500),
             effect,
             now: Nanos(1),
-            elsewhere: Loss::ZERO,
             work: 0.0,
             ran: Nanos::ZERO,
             steps: Vec::new(),
@@ -79,13 +76,17 @@ impl Scene {
         }
     }
 
+    pub(crate) fn run(&mut self, seconds: u64) -> Outcome {
+        self.run_for(Nanos::from_secs(seconds))
+    }
+
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "work of a model is positive"
     )]
-    pub(crate) fn run(&mut self, seconds: u64) -> Outcome {
-        let end = self.now.plus(Nanos::from_secs(seconds));
+    pub(crate) fn run_for(&mut self, span: Nanos) -> Outcome {
+        let end = self.now.plus(span);
         let (work, moves, began) = (self.work, self.lender.status(&self.budget).moves, self.now);
         let mut reading = self.foreground.run_until(self.now, Arm::Lent);
         while self.now < end {
@@ -107,9 +108,7 @@ impl Scene {
             reading = self.foreground.run_until(next, Arm::Lent);
             if self.lender.at_work() {
                 self.budget.pass(span);
-                self.budget.declare(Account(1), self.elsewhere);
-                self.budget.spend(Account(1), self.elsewhere.of(span));
-                self.steps.push((span.0, (harm + self.elsewhere.fraction()) * span.0 as f64));
+                self.steps.push((span.0, harm * span.0 as f64));
             }
             self.work += work * span.0 as f64;
             if lending == Lending::Held {

@@ -12,7 +12,7 @@
 //! Units: nanoseconds of delay of the device (requests that wait together wait once). For devices that serve one request
 //! at a time. Edge cases: a request longer than all that can be saved up may start once the bucket is full.
 
-use lull_core::{Account, Budget, BudgetSetting, Loss, Nanos, Share};
+use lull_core::{Budget, BudgetSetting, Loss, Nanos, Share};
 use serde::{Deserialize, Serialize};
 
 /// What is promised: the keys of [`BudgetSetting`], and a first guess.
@@ -60,9 +60,6 @@ pub struct Bucket {
     longest: Nanos,
 }
 
-/// There is but one resource.
-const DEVICE: Account = Account(0);
-
 impl Bucket {
     /// Full.
     pub fn new(setting: BucketSetting) -> Self {
@@ -77,7 +74,7 @@ impl Bucket {
     /// Foreground has waited for `delay`.
     pub fn pay(&mut self, now: Nanos, delay: Nanos) {
         self.fill(now);
-        self.budget.spend(DEVICE, delay);
+        self.budget.spend(delay);
     }
 
     /// A background request has taken `service`.

@@ -18,13 +18,13 @@
 //! keeps what the kernel's priorities give it, unless it is found that the job has driven it there.
 //!
 //! What the foreground loses is taken from its bursts, or from the user's own measure (`--slo`), which then decides alone.
+//! How much that may be is the CPUs' part of the one promise (`promise.rs`).
 
 use lull_bpf::cpu::{Bursts, CpuTotals, Cpus};
 use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_QUIET};
 use lull_core::lend::{CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Rung};
 use lull_core::{
-    Account, Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State,
-    TrialSetting,
+    Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State, TrialSetting, Use,
 };
 use lull_linux::gate::lend::Lender as CpuGate;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ const SEED: u64 = 0x6370_7573;
 /// What the run was told about CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuAim {
-    /// Foreground time that may be lost.
+    /// Foreground time that may be lost, over all resources.
     pub(crate) promise: Loss,
     /// The job's least share of time.
     pub(crate) floor: Share,
@@ -88,7 +88,8 @@ pub(crate) struct CpuSummary {
     /// The mean time for which the foreground waited for a CPU after it was woken: while no background ran, and while some did.
     pub(crate) delay_quiet_ns: Option<u64>,
     pub(crate) delay_loaded_ns: Option<u64>,
-    /// Share of its time that the foreground lost, over the whole run and in the worst window, and what was promised.
+    /// Share of its time that the foreground lost here, over the whole run and in the worst window, and what was promised
+    /// over all resources.
     pub(crate) lost: f64,
     pub(crate) lost_worst: f64,
     pub(crate) promised: f64,
@@ -134,6 +135,8 @@ pub(crate) struct Cpu {
     choices: CpuChoices,
     lender: Lender,
     budget: Budget,
+    /// Over all resources.
+    promise: Loss,
     resource: Resource,
     lending: Lending,
     /// CPUs lent, and how the job is held on them.
@@ -170,7 +173,7 @@ impl Cpu {
             ..default
         };
         let budget = Budget::new(BudgetSetting { promise: aim.promise, ..BudgetSetting::default() });
-        let lender = Lender::new(ladder, ladder.top(), setting, Account(0), SEED);
+        let lender = Lender::new(ladder, ladder.top(), setting, SEED);
         let shelters: Vec<Rung> =
             SHELTERS.iter().filter_map(|length| choices.boldest(HoldRule::While(*length))).collect();
         let lender = lender.sheltered_by(&shelters);
@@ -182,6 +185,7 @@ impl Cpu {
             choices,
             lender,
             budget,
+            promise: aim.promise,
             resource: Resource::new(Setting::default()),
             lending: Lending::Held,
             choice: None,
@@ -197,6 +201,25 @@ impl Cpu {
             looked: now,
             frozen: false,
         }
+    }
+
+    /// What the foreground does and loses here.
+    pub(crate) fn usage(&self) -> Use {
+        // The lender takes a foreground for present until it knows better.
+        let is_seen = self.slo.is_some() || self.share >= AT_REST.fraction();
+        Use {
+            contended: self.wants && is_seen && self.lender.at_work(),
+            worked: self.budget.worked(),
+            lost: self.budget.lost(),
+        }
+    }
+
+    /// From now on `promise` is what the foreground may lose here; `forfeits`: nothing of it is saved up.
+    pub(crate) fn set_promise(&mut self, promise: Loss, forfeits: bool) {
+        if forfeits {
+            self.budget.forfeit();
+        }
+        self.lender.set_promise(promise, &mut self.budget);
     }
 
     /// Whether the job has to be frozen.
@@ -356,9 +379,9 @@ impl Cpu {
         let status: LendStatus = self.lender.status(&self.budget);
         let totals = self.cpus.totals(now);
         let slowdown: Option<SlowdownSummary> = status.slowdown.map(Into::into);
-        let promised = self.budget.setting().promise.fraction();
+        let promised = self.promise.fraction();
         CpuSummary {
-            kept: SlowdownSummary::keeps_in_all(slowdown.as_ref(), status.kept.promise, promised),
+            kept: SlowdownSummary::keeps_in_all(slowdown.as_ref(), status.kept.worst <= promised, promised),
             slowdown,
             measure: self.slo.as_ref().map_or_else(|| "bursts".to_owned(), |slo| slo.name().to_owned()),
             lent: lent_text(self.choices.choice(status.rung)),

@@ -6,8 +6,8 @@ use lull_bpf::record::{
 };
 use lull_bpf::{Device, DeviceReport};
 use lull_core::{
-    AfterBackground, AfterEmpty, Control, ControlSetting, Estimate, Hold, HoldAction, IntervalChoice, Nanos,
-    Observation, Resource, Setting, StartRule, State, Telemetry, Variant, Wake,
+    AfterBackground, AfterEmpty, Control, ControlSetting, Estimate, Hold, HoldAction, IntervalChoice, Loss,
+    Nanos, Observation, Resource, Setting, StartRule, State, Telemetry, Use, Variant, Wake,
 };
 use lull_linux::clock;
 use lull_linux::sense::fallback::{FallbackSensor, JobIo};
@@ -15,8 +15,8 @@ use lull_linux::topology::DevT;
 
 /// With room for this many more requests under the bound, single calls need not be counted.
 const AMPLE_ROOM: u32 = 64;
-/// A foreground that was seen within this time is at work.
-const FOREGROUND_LATELY: Nanos = Nanos::from_millis(500);
+/// A foreground that was seen within this time is at work; so is background.
+const LATELY: Nanos = Nanos::from_millis(500);
 /// How often automatic control looks at what was measured.
 const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
 /// How often control looks when nothing has moved.
@@ -64,6 +64,8 @@ pub(crate) struct Disk {
     frozen: bool,
     controlled: Nanos,
     moved: (u64, Nanos),
+    /// Background requests, and when there was a new one.
+    served: (u64, Option<Nanos>),
     slowest: Nanos,
     covered_leaks: u64,
     seen_leaks: u64,
@@ -90,6 +92,7 @@ impl Disk {
             frozen: false,
             controlled: now,
             moved: (0, now),
+            served: (0, None),
             slowest: Nanos::from_secs(1),
             covered_leaks: 0,
             seen_leaks: 0,
@@ -126,7 +129,34 @@ impl Disk {
     pub(crate) fn is_contended(&self, now: Nanos) -> bool {
         let foreground = self.latest().foreground;
         let latest = foreground.last_end.max(foreground.last_start);
-        foreground.in_service > 0 || (latest > Nanos::ZERO && now.since(latest) < FOREGROUND_LATELY)
+        foreground.in_service > 0 || (latest > Nanos::ZERO && now.since(latest) < LATELY)
+    }
+
+    /// What the foreground does and loses here; `None` where the sensor cannot say what it loses.
+    pub(crate) fn usage(&mut self, now: Nanos) -> Option<Use> {
+        if matches!(self.sensor, Sensor::Fallback { .. }) {
+            return None;
+        }
+        let background = self.latest().background;
+        let has_work = background.in_service > 0 || self.resource.waiting() > 0;
+        if has_work || background.started != self.served.0 {
+            self.served = (background.started, Some(now));
+        }
+        let is_served = self.served.1.is_some_and(|at| now.since(at) < LATELY);
+        let budget = self.control.budget();
+        Some(Use {
+            contended: is_served && self.is_contended(now),
+            worked: budget.worked(),
+            lost: budget.lost(),
+        })
+    }
+
+    /// From now on `promise` is what the foreground may lose here; `forfeits`: nothing of it is saved up.
+    pub(crate) fn set_promise(&mut self, promise: Loss, forfeits: bool) {
+        if forfeits {
+            self.control.forfeit();
+        }
+        self.control.set_promise(promise);
     }
 
     /// The latest observation that the policy was given.
@@ -226,8 +256,10 @@ impl Disk {
     /// Whether what the foreground loses now is more than it may. Not known is taken for yes; a fixed interval is kept
     /// whatever it costs the background.
     fn exceeds_budget(&self) -> bool {
-        self.aim.interval != IntervalChoice::Auto
-            || self.control.estimate().is_none_or(|estimate| estimate.loss > self.aim.budget)
+        self.aim.interval != IntervalChoice::Auto || {
+            let promise = self.control.budget().setting().promise;
+            self.control.estimate().is_none_or(|estimate| estimate.loss > promise)
+        }
     }
 
     /// Whether this disk wants the job frozen.

@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use lull_core::{Input, Nanos, Ticket};
+use lull_core::{Input, Loss, Nanos, Ticket};
 use lull_linux::gate::{
     cached,
     target::{self, Target},
@@ -26,6 +26,7 @@ use super::family::Family;
 use super::memory::link::{Link, Wish};
 use super::net::Net;
 use super::net::when_used::WhenUsed;
+use super::promise::Promise;
 use super::reader::Reader;
 use super::regulator::Regulator;
 use super::spare::Spare;
@@ -107,6 +108,8 @@ pub(crate) struct Engine {
     pub(crate) net_when_used: WhenUsed,
     /// Who holds the whole job, if not the resources above.
     pub(crate) regulator: Option<Regulator>,
+    /// What the foreground may lose, divided among disks and CPUs.
+    pub(crate) promise: Promise,
     pub(crate) counts: GateCounts,
     /// Wall time during which at least one call waited or the job was frozen.
     pub(crate) held_ns: u64,
@@ -125,7 +128,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(disks: Vec<Disk>, family: Family, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(disks: Vec<Disk>, promise: Loss, family: Family, shared: Arc<Shared>) -> Self {
         Self {
             disks,
             cpu: None,
@@ -134,6 +137,7 @@ impl Engine {
             net: None,
             net_when_used: WhenUsed::default(),
             regulator: None,
+            promise: Promise::new(promise),
             counts: GateCounts::default(),
             held_ns: 0,
             held_since: None,
@@ -300,6 +304,7 @@ impl Engine {
     /// look, so that none is lost.
     pub(crate) fn turn(&mut self, now: Nanos) -> Next {
         let mut next = Next::default();
+        self.promise.turn(now, &mut self.disks, self.cpu.as_mut());
         for disk in 0..self.disks.len() {
             let observation = self.disks[disk].observe(now);
             self.step(disk, now, Input::Observe(observation));

@@ -77,6 +77,9 @@ pub(crate) struct Status {
     /// What the foreground loses on that disk and on the CPUs, once known.
     pub(crate) disk_slowdown: Option<SlowdownSummary>,
     pub(crate) cpu_slowdown: Option<SlowdownSummary>,
+    /// What the foreground lost on all resources, where there is more than one, as a share.
+    #[serde(default)]
+    pub(crate) lost: Option<f64>,
     /// The job's memory, as text, where it is watched.
     pub(crate) memory: Option<String>,
     /// The CPUs want the job frozen.

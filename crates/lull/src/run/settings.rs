@@ -18,13 +18,11 @@ use super::memory::start::Begins;
 use super::memory::{CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
 use super::net::options::NetOptions;
 use super::policy::PolicyChoice;
-use super::protect;
 use super::slo::{Slo, SloChoice};
+use super::{promise, protect};
 
 /// What the foreground may lose, unless the user says otherwise.
 const MAX_SLOWDOWN: Loss = Loss::percent(5);
-/// What control of a disk aims at, of that, in percent: the rest is for what is learnt late.
-const DISK_PERCENT: u32 = 80;
 /// The job's least share of time on the CPUs.
 const CPU_FLOOR: Share = Share::percent(2);
 /// The longest hold for the CPUs' sake.
@@ -101,7 +99,7 @@ pub(crate) struct RunSettings {
     /// Who decides when the job is held; the rest is idletime's, but for the last few.
     pub(crate) policy: PolicyChoice,
     pub(crate) control: ControlSetting,
-    /// What the foreground may lose at most.
+    /// What the foreground may lose at most, over all resources.
     pub(crate) promise: Loss,
     /// Whether the disks are lent in the gaps only.
     pub(crate) watches_disks: bool,
@@ -347,7 +345,7 @@ impl Given {
             depth: self.depth.or(file.depth).unwrap_or(default.depth),
             start_rule: self.start.or(file.start).unwrap_or(default.start_rule),
             variant: self.variant.or(file.variant).unwrap_or(default.variant),
-            budget: Loss::ppm(promise.as_ppm() / 100 * DISK_PERCENT),
+            budget: promise::of_disk(promise),
             ..default
         };
         let longest_hold = self.longest_hold.or(file.longest_hold);

@@ -1,5 +1,7 @@
 //! What a run did: for a person, for a file, for a script.
 
+mod whole;
+
 use std::fmt::Write;
 use std::fs::File;
 use std::io;
@@ -13,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::cpu::CpuSummary;
 use super::memory::MemorySummary;
 use super::net::NetSummary;
+pub(crate) use whole::{LostPart, WholeSummary};
 
 /// How much slower the foreground was with background than without, as tested by withholding it now and then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +41,11 @@ impl SlowdownSummary {
     pub(crate) fn text(&self) -> String {
         let Some(high) = self.high else { return "not known yet".to_owned() };
         format!("{} ({} to {})", signed(self.ratio), signed(self.low), signed(high))
+    }
+
+    /// The loss that is proved.
+    pub(crate) fn proved(&self) -> f64 {
+        (self.low - 1.0).max(0.0)
     }
 
     /// Whether no more was lost than promised; `None` when neither is proved.
@@ -66,12 +74,17 @@ impl SlowdownSummary {
             signed(high),
             self.pairs,
             promised * 100.0,
-            match kept {
-                Some(true) => "kept",
-                Some(false) => "NOT kept",
-                None => "neither proved nor refuted",
-            }
+            verdict(kept)
         )
+    }
+}
+
+/// Whether a promise was kept, in words.
+fn verdict(kept: Option<bool>) -> &'static str {
+    match kept {
+        Some(true) => "kept",
+        Some(false) => "NOT kept",
+        None => "neither proved nor refuted",
     }
 }
 
@@ -153,7 +166,7 @@ pub(crate) struct Summary {
     /// Whether the supervisor could sum up; without, only the command, its time and its status are known.
     #[serde(default)]
     pub(crate) is_complete: bool,
-    /// What the foreground may lose at most, as a share.
+    /// What the foreground may lose at most, as a share, over all resources.
     #[serde(default)]
     pub(crate) promised: f64,
     /// What was asked for and could not be had.
@@ -190,6 +203,9 @@ pub(crate) struct Summary {
     /// The CPUs, where they were watched.
     #[serde(default)]
     pub(crate) cpu: Option<CpuSummary>,
+    /// What the foreground lost on all of these, where it was measured on more than one.
+    #[serde(default)]
+    pub(crate) whole: Option<WholeSummary>,
     /// The page cache, where it was watched.
     #[serde(default)]
     pub(crate) memory: Option<MemorySummary>,
@@ -331,6 +347,9 @@ impl Summary {
         }
         if let Some(cpu) = &self.cpu {
             text += &cpu.text();
+        }
+        if let Some(whole) = &self.whole {
+            let _ = writeln!(text, "lull: in all: {}", whole.sentence(self.promised));
         }
         if let Some(memory) = self.memory.filter(|memory| memory.filled_bytes + memory.dirtied_bytes > 0) {
             text += &memory.text();

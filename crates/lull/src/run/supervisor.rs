@@ -300,7 +300,7 @@ impl Supervisor {
         // Calls trapped from now on wait in the kernel until somebody receives them; the job need not wait for that to begin.
         self.tell(&FromSupervisor::Serving);
         let began = clock::now();
-        let engine = Engine::new(Vec::new(), family.clone(), Arc::clone(&self.shared));
+        let engine = Engine::new(Vec::new(), self.settings.promise, family.clone(), Arc::clone(&self.shared));
         let engine = Arc::new(Mutex::new(engine));
         lock(&engine).pages = memory.as_ref().and_then(MemoryStart::link);
         lock(&engine).net_when_used = WhenUsed::new(&self.settings, &family, &nudge);

@@ -55,6 +55,7 @@ impl Supervisor {
             notes: self.notes.clone(),
             disks: engine.disks.iter().map(disk_summary).collect(),
             cpu: engine.cpu.as_ref().map(|cpu| cpu.summary(now)),
+            whole: engine.promise.summary(&engine.disks, engine.cpu.as_ref()),
             memory: None,
             net: engine.net.as_ref().map(Net::summary),
         }
@@ -111,6 +112,7 @@ pub(super) fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nano
         status.frozen_for_cpu = cpu.is_frozen();
         status.frozen_for_test = cpu.is_tested();
     }
+    status.lost = engine.promise.summary(&engine.disks, engine.cpu.as_ref()).map(|whole| whole.lost);
     status.regulation = engine.regulator.as_ref().map(Regulator::doing);
     if let Some(net) = &engine.net {
         status.links = net.status(now);

@@ -36,6 +36,20 @@ fn a_promise_of_nothing_always_waits() {
     assert_eq!(Purse::new(Loss::ZERO).wait(ms(1)), LONGEST);
 }
 
+#[test]
+fn a_smaller_promise_takes_what_is_above_its_cap_and_luck_with_it() {
+    let mut purse = Purse::new(Loss::percent(5));
+    purse.book(Nanos::ZERO, -1_000.0 * MS);
+    purse.set_promise(Loss::percent(1));
+    purse.set_promise(Loss::percent(5));
+    // 60 ms are left of 300, and 15 of the luck.
+    purse.book(Nanos::ZERO, 15.0 * MS);
+    assert_eq!(purse.wait(ms(60)), Nanos::ZERO);
+    assert!(purse.wait(ms(61)) > Nanos::ZERO);
+    purse.forfeit();
+    assert_eq!(purse.wait(ms(45)), ms(1_000), "at 4.5%");
+}
+
 proptest! {
     /// A foreground that returns just when background may start again, whatever that costs up to `cost`.
     #[test]

@@ -80,7 +80,7 @@ fn loss_waits_until_something_is_known_and_is_booked_with_caution_until_it_is_pr
     let lend = |record: &mut Record, budget: &mut Budget| {
         let before = budget.lost();
         record.lent(Nanos::from_secs(1));
-        record.book_base(0.05, Account(0), budget);
+        record.book_base(0.05, budget);
         budget.lost().since(before).as_secs_f64()
     };
     assert_eq!(lend(record, &mut budget), 0.0);
@@ -106,7 +106,7 @@ fn loss_since_a_change_is_booked_afterwards() {
     let before = record.loss();
     teach(record, 50, 1, 40);
     assert_eq!(record.evidence.changes(), 1);
-    record.book_change(before, Account(0), &mut budget);
+    record.book_change(before, &mut budget);
     let lost = budget.lost().as_secs_f64();
     assert!((lost - 0.5 * 40.0 * 0.025).abs() < 0.02, "half of 40 epochs of 25 ms: {lost}");
 }

@@ -86,6 +86,7 @@ fn parts(status: &Status) -> Vec<String> {
             parts.push(format!("{resource} slowdown {}", slowdown.text()));
         }
     }
+    parts.extend(status.lost.map(|lost| format!("{:.1}% lost in all", lost * 100.0)));
     parts.extend(status.memory.clone());
     for link in &status.links {
         parts.push(format!(

@@ -20,6 +20,7 @@ fn busy() -> Status {
         background_bytes: 1 << 20,
         quiet_ns: Some(35_000),
         loaded_ns: Some(40_000),
+        lost: Some(0.0123),
         memory: Some("resident 1.0 MiB, dirty 2.0 MiB".into()),
         links: vec![link("eth0"), link("wlan0")],
         ..Status::default()
@@ -41,6 +42,7 @@ fn every_resource_is_told() {
     for part in [
         "| eth0 P 2.0 KiB, interval 25ms |",
         "| wlan0 P 2.0 KiB, interval 25ms |",
+        "| 1.2% lost in all |",
         "| resident 1.0 MiB, dirty 2.0 MiB |",
     ] {
         assert!(shown.contains(part), "{shown}");
@@ -50,7 +52,7 @@ fn every_resource_is_told() {
 
 #[test]
 fn a_disk_that_the_job_does_not_use_is_not_told() {
-    let status = Status { background_bytes: 0, links: Vec::new(), memory: None, ..busy() };
+    let status = Status { background_bytes: 0, links: Vec::new(), memory: None, lost: None, ..busy() };
     assert_eq!(text(&status), "lull running | active 50%");
 }
 

@@ -1,0 +1,53 @@
+//! What the foreground lost on all resources together, against the one promise.
+
+use serde::{Deserialize, Serialize};
+
+use super::verdict;
+
+/// One resource's part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LostPart {
+    /// A disk's name, or `cpu`.
+    pub(crate) resource: String,
+    /// Share of the time in which the foreground was at work on any resource.
+    pub(crate) lost: f64,
+}
+
+/// The whole, in shares of that time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct WholeSummary {
+    /// Over the whole run and in the worst window.
+    pub(crate) lost: f64,
+    pub(crate) lost_worst: f64,
+    pub(crate) parts: Vec<LostPart>,
+    /// Whether that was no more than promised; `None` when neither is proved.
+    pub(crate) kept: Option<bool>,
+}
+
+impl WholeSummary {
+    /// Whether the promise was kept, when what was booked says so or not: something has to be known of every part, and a
+    /// loss beyond the promise has to be proved.
+    pub(crate) fn keeps(is_within: bool, is_known: bool, is_refuted: bool) -> Option<bool> {
+        match is_within {
+            true => is_known.then_some(true),
+            false => is_refuted.then_some(false),
+        }
+    }
+
+    pub(super) fn sentence(&self, promised: f64) -> String {
+        let percent = |share: f64| format!("{:.1}%", share * 100.0);
+        let parts: Vec<String> =
+            self.parts.iter().map(|part| format!("{} {}", part.resource, percent(part.lost))).collect();
+        format!(
+            "the foreground lost {} of its time ({}), {} in the worst minute; at most {} is promised over all: {}",
+            percent(self.lost),
+            parts.join(", "),
+            percent(self.lost_worst),
+            percent(promised),
+            verdict(self.kept)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -313,3 +313,11 @@ impl Net {
         }
     }
 }
+
+impl Drop for Net {
+    /// What other processes have by then of the job's connections is not lull's any more.
+    fn drop(&mut self) {
+        // Where windows cannot be opened they stay as they are.
+        let _ = self.sensor.leave_sockets();
+    }
+}

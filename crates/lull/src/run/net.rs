@@ -32,6 +32,7 @@ use nix::net::if_::if_indextoname;
 
 mod link;
 pub(crate) mod options;
+pub(crate) mod queues;
 mod room;
 mod summary;
 pub(crate) mod when_used;

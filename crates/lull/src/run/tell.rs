@@ -57,6 +57,7 @@ impl Supervisor {
             cpu: engine.cpu.as_ref().map(|cpu| cpu.summary(now)),
             memory: None,
             net: engine.net.as_ref().map(Net::summary),
+            queues: Vec::new(),
         }
     }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{
-    AsRawLibbpf, Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut,
-    ProgramType, RingBuffer, RingBufferBuilder,
+    AsRawLibbpf, Iter, Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramAttachType,
+    ProgramInput, ProgramMut, ProgramType, RingBuffer, RingBufferBuilder,
 };
 use memmap2::{MmapOptions, MmapRaw};
 
@@ -135,6 +135,8 @@ pub(crate) struct Loaded {
     observers: Observers,
     object: Object,
     links: Vec<Link>,
+    /// … to control groups.
+    of_groups: Vec<Link>,
     /// … to network interfaces, by index.
     egress: Vec<(u32, Link)>,
     ring: RingBuffer<'static>,
@@ -159,7 +161,8 @@ impl Loaded {
         let wakes = map_of(&object, observers, "wakes")?;
         ring.add(&wakes, |_| 0).map_err(step("listen for wake-ups"))?;
         let ring = ring.build().map_err(step("listen for wake-ups"))?;
-        let loaded = Self { observers, object, links: Vec::new(), egress: Vec::new(), ring };
+        let loaded =
+            Self { observers, object, links: Vec::new(), of_groups: Vec::new(), egress: Vec::new(), ring };
         for key in protect.keys() {
             loaded.put(
                 "name what is protected",
@@ -184,6 +187,7 @@ impl Loaded {
                 }
             } else if ![ProgramType::StructOps, OF_AN_INTERFACE].contains(&program.prog_type())
                 && !OF_A_GROUP.contains(&program.prog_type())
+                && !is_on_demand(&program)
             {
                 self.links.push(program.attach().map_err(step("attach the programs"))?);
             }
@@ -212,9 +216,25 @@ impl Loaded {
         let programs = self.object.progs_mut().filter(|program| OF_A_GROUP.contains(&program.prog_type()));
         for program in programs.filter(is_wanted) {
             let link = program.attach_cgroup(group.as_raw_fd());
-            self.links.push(link.map_err(|source| SensorError::Bpf { observers, step, source })?);
+            self.of_groups.push(link.map_err(|source| SensorError::Bpf { observers, step, source })?);
         }
         Ok(())
+    }
+
+    /// Takes the programs off all control groups.
+    pub(crate) fn detach_groups(&mut self) {
+        self.of_groups.clear();
+    }
+
+    /// Runs a program over all things of its sort, in the calling thread's network namespace.
+    pub(crate) fn run_over_all(&mut self, step: &'static str, name: &str) -> Result<(), SensorError> {
+        let observers = self.observers;
+        let failed = |source| SensorError::Bpf { observers, step, source };
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        let link = program.ok_or_else(|| not_found(observers))?.attach().map_err(failed)?;
+        let mut all = Iter::new(&link).map_err(failed)?;
+        // It goes on while it is read; it writes nothing.
+        std::io::copy(&mut all, &mut std::io::sink()).map(drop).map_err(|error| failed(error.into()))
     }
 
     /// Attaches a program to what leaves through an interface.
@@ -314,6 +334,11 @@ pub(crate) fn set_constant(open: &mut OpenObject, at: usize, value: u32) {
             place.copy_from_slice(&value.to_ne_bytes());
         }
     }
+}
+
+/// Whether it runs over all things of a sort, when it is told to.
+fn is_on_demand(program: &ProgramMut<'_>) -> bool {
+    matches!(program.attach_type(), ProgramAttachType::TraceIter)
 }
 
 fn map_of<'a>(object: &'a Object, observers: Observers, name: &str) -> Result<Map<'a>, SensorError> {

@@ -27,7 +27,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use libbpf_rs::{OpenObject, ProgramType};
+use libbpf_rs::{OpenObject, OpenProgramMut, ProgramType};
 use memmap2::MmapRaw;
 
 use crate::load::{Aligned, Loaded, Observers, Protect, SensorError};
@@ -108,6 +108,8 @@ const ROOMS: &str = "rooms";
 /// The program that writes the mark into what was named, and the map of that.
 const TAG: &str = "lull_tag";
 const TAGS: &str = "tags";
+/// The program that gives connections their whole receive window back.
+const WINDOWS: &str = "lull_open_windows";
 /// The programs on sockets of the host, not of the job.
 const HOST_OPS: &str = "lull_host_ops";
 const HOST_ASKED: &str = "lull_host_asked";
@@ -213,6 +215,17 @@ impl NetSensor {
         self.programs.attach_egress(ROOM, index)
     }
 
+    /// Ends what is done to the job's sockets. Connections that other processes have by now get the whole receive window back,
+    /// which would stay what it was.
+    ///
+    /// # Errors
+    /// Where the own congestion control cannot be had.
+    pub fn leave_sockets(&mut self) -> Result<(), SensorError> {
+        // Otherwise the next packet would announce the bound again.
+        self.programs.detach_groups();
+        self.programs.run_over_all("open receive windows", WINDOWS)
+    }
+
     /// A descriptor that polls readable when an awaited event has happened.
     pub fn wake_fd(&self) -> RawFd {
         self.programs.wake_fd()
@@ -257,9 +270,11 @@ fn load(settings: &NetSettings, group: u64, congestion: &Congestion) -> Result<L
         if own {
             rename(open, &name);
         } else {
-            for mut program in
-                open.progs_mut().filter(|program| program.prog_type() == ProgramType::StructOps)
-            {
+            // A kernel that takes the congestion control takes the other one, too: Linux 5.16.
+            let is_newer = |program: &OpenProgramMut<'_>| {
+                program.prog_type() == ProgramType::StructOps || program.name() == WINDOWS
+            };
+            for mut program in open.progs_mut().filter(is_newer) {
                 program.set_autoload(false);
             }
             for mut map in open.maps_mut().filter(|map| map.name() == IDLE) {

@@ -59,7 +59,6 @@ use anyhow::{Context, bail};
 use lull_core::Nanos;
 use lull_linux::cgroup::{GroupName, JobGroup, sweep_leftovers};
 use lull_linux::clock;
-use lull_linux::gate::qdisc::{self, QdiscPlan, TwoClasses};
 use lull_linux::gate::stop;
 use lull_linux::job::launch::{self, Launch, Report, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND};
 use lull_linux::job::passing::{Channel, Packet};
@@ -77,6 +76,7 @@ use memory::shed::Shed;
 use memory::start::Begins;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
 use net::options::value_without_equals;
+use net::queues::{QueueSummary, Queues, arrange, locks, release, remarks};
 use net::when_used::is_possible;
 use settings::{Given, LendNet, ResourceChoice, RunSettings, SensorChoice, StatusChoice};
 use status::StatusLine;
@@ -109,14 +109,16 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
         summary::open(path).with_context(|| format!("cannot write the summary to {}", path.display()))
     });
     let summary_file = summary_file.transpose()?;
-    let outcome =
-        start(&settings, &command, &words, born)?.run(wants_summary(&settings) || has_wishes(&settings))?;
+    let started = start(&settings, &command, &words, born)?;
+    let (outcome, queues) = started.run(wants_summary(&settings) || has_wishes(&settings));
+    let outcome = outcome?;
     let silent = outcome.summary.is_none() && !outcome.lost_supervisor;
     let mut summary = outcome.summary.map_or_else(Summary::default, |summary| *summary);
     if silent {
         summary.notes.push("the supervisor did not answer in time: its numbers are missing".to_owned());
     }
     summary.command = words;
+    summary.queues = queues;
     summary.wall_ns = outcome.wall.0;
     summary.status = Some(outcome.ending.status());
     if outcome.lost_supervisor {
@@ -172,46 +174,17 @@ struct Started {
 }
 
 impl Started {
-    fn run(self, wants_summary: bool) -> anyhow::Result<front::Outcome> {
+    fn run(self, wants_summary: bool) -> (anyhow::Result<front::Outcome>, Vec<QueueSummary>) {
         let outcome = self.front.run(wants_summary);
         if let Ok(bye) = serde_json::to_vec(&ToGuardian::Bye) {
             // A dead guardian needs no farewell.
             let _ = self.guardian_channel.borrow().send(&bye, None);
         }
-        if freezer::is_empty(self.group.as_ref()) {
-            // Otherwise the guardian does, when the job's last process has ended.
-            release(&self.queues);
-        }
+        // Otherwise the guardian gives them back, when the job's last process has ended.
+        let queues = QueueSummary::at_end(&self.queues, freezer::is_empty(self.group.as_ref()));
         freezer::remove_if_empty(self.group, &self.shed);
-        outcome
+        (outcome, queues)
     }
-}
-
-/// Interfaces whose queue is arranged in two classes, in use by the supervisor and the guardians too.
-type Queues = Arc<Vec<TwoClasses>>;
-
-/// Arranges all of them or none.
-fn arrange(plans: &[QdiscPlan]) -> anyhow::Result<Queues> {
-    qdisc::sweep();
-    let mut queues = Vec::new();
-    for plan in plans {
-        match TwoClasses::put_on(plan) {
-            Ok(queue) => queues.push(queue),
-            Err(error) => {
-                release(&queues);
-                return Err(error.into());
-            }
-        }
-    }
-    Ok(Arc::new(queues))
-}
-
-fn release(queues: &[TwoClasses]) {
-    queues.iter().for_each(TwoClasses::release);
-}
-
-fn locks(queues: &[TwoClasses]) -> impl Iterator<Item = RawFd> + '_ {
-    queues.iter().map(TwoClasses::lock_fd)
 }
 
 /// The job's control group, with what could not be had.
@@ -289,6 +262,9 @@ fn start(
     let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
     // Before the group is made: a queue that is refused ends the run here.
     let queues = arrange(&settings.qdiscs)?;
+    if !settings.quiet {
+        remarks(&queues).iter().for_each(|remark| status::say(remark));
+    }
     let mut notes = Vec::new();
     let group = Unbegun(make_group(settings, &mut notes));
     let mut settings = settings.clone();

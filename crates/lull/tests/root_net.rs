@@ -7,7 +7,10 @@
 
 mod common;
 
+use std::fs::File;
+use std::io::Read;
 use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use common::go::Go;
@@ -17,6 +20,7 @@ use common::net::{
 };
 use common::{assert_nothing_left, clean_text, finish, helper, new_marker, send, spawn_marked, wait_until};
 use lull_bench::netbed::{self, Bed};
+use lull_linux::gate::cached::borrow_descriptor;
 
 const ENDLESS: [&str; 4] = ["--resources", "net", "--interval", "inf"];
 
@@ -182,6 +186,66 @@ fn root_the_next_lull_opens_windows_when_all_of_the_last_was_killed() {
     assert!(send(job, libc::SIGKILL));
     wait_until("the job to go", || common::state_of(job).is_none());
     assert_eq!(clean_text(&common::output(&mut common::lull_run(&[], &["echo", "done"]))), "done\n");
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_a_connection_that_outlives_the_run_elsewhere_gets_its_window_back() {
+    let Some(bed) = bed() else { return };
+    let (from, marker) = (sender(&bed), new_marker());
+    let child = held_receiver(&bed, from, &ENDLESS, &marker);
+    let front = child.id();
+    // As if the job had passed it to a process of somebody else's.
+    let job = common::job_of(front);
+    let mut connection = File::from(borrow_descriptor(job, 0).unwrap());
+    assert!(send(job, libc::SIGKILL));
+    finish(child);
+    assert_nothing_left(front, &marker);
+    // What is not taken would bound the window, too.
+    let take =
+        std::thread::spawn(move || while connection.read(&mut [0; 1 << 16]).is_ok_and(|got| got > 0) {});
+    wait_until("the window to be wide again", || announced(&bed, from) > HELD);
+    drop(bed);
+    drop(take);
+}
+
+/// The directory of this group, where the hierarchy is mounted in the usual place.
+fn v2_group(name: &str) -> Option<PathBuf> {
+    let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
+    let root = mounts.into_iter().find(|root| root.join("cgroup.controllers").exists())?;
+    Some(root.join(name.trim_start_matches('/')))
+}
+
+#[test]
+fn root_a_process_that_left_the_group_gets_the_windows_of_its_connections_back() {
+    let Some(bed) = bed() else { return };
+    let (from, marker) = (sender(&bed), new_marker());
+    // The group of this test, or of who started it.
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+    let Some(outside) = groups.lines().find_map(|line| line.strip_prefix("0::")).and_then(v2_group) else {
+        eprintln!("SKIPPED: no control groups of version 2");
+        return;
+    };
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let word = directory.path().join("leave");
+    let script = format!(
+        "exec 3<> {}; dd bs=4k <&3 > /dev/null 2>&1 & until [ -e {} ]; do sleep 0.02; done; echo $! > {}/cgroup.procs; echo $!",
+        for_bash(from),
+        word.display(),
+        outside.display()
+    );
+    // No filter: a run with one lasts until all that have it are gone.
+    let options = [&ENDLESS[..], &["--gate", "none"]].concat();
+    let child = spawn_marked(&mut on_left(&bed, &options, &script), &marker);
+    wait_until("the window to be small", || {
+        disturb(&bed);
+        (1..=HELD).contains(&announced(&bed, from))
+    });
+    let front = child.id();
+    File::create(&word).unwrap();
+    let left: u32 = clean_text(&finish(child)).trim().parse().unwrap();
+    wait_until("the window to be wide again", || announced(&bed, from) > HELD);
+    assert!(send(left, libc::SIGKILL));
     assert_nothing_left(front, &marker);
 }
 

@@ -7,15 +7,19 @@
 mod common;
 
 use std::io::{IoSlice, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::again::{assert_background, has_sign, start, to};
 use common::net::{any_of, bed, receiver, wait_for_a_room};
+use common::wait_until;
+use lull_bench::netbed::{Bed, Host};
 use nix::sys::socket::{
-    AddressFamily, ControlMessage, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage, getsockopt,
-    sendmsg, setsockopt, socket, sockopt,
+    AddressFamily, Backlog, ControlMessage, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage,
+    bind, connect, getsockopt, listen, recv, sendmsg, setsockopt, socket, sockopt,
 };
 
 const DATAGRAMS: usize = 1_000;
@@ -149,4 +153,73 @@ fn pacing_rate(stream: &TcpStream) -> u64 {
     };
     assert_eq!((got, usize::try_from(len).unwrap()), (0, info.len()));
     u64::from_ne_bytes(info[AT..].try_into().unwrap())
+}
+
+/// A socket of a connection that may go several ways; none where the kernel has no MPTCP.
+fn multipath() -> Option<OwnedFd> {
+    // SAFETY: integers in, a new descriptor or an error out.
+    let fd =
+        unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, libc::IPPROTO_MPTCP) };
+    // SAFETY: made for us just now.
+    (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The left host's connections to this port, with their class: two lines each.
+fn paths(bed: &Bed, to: SocketAddr) -> Vec<String> {
+    let filter = format!("dport = :{}", to.port());
+    let output = bed.left.command("ss").args(["-Htin", "--tos", "state", "established", &filter]).output();
+    let shown = String::from_utf8(output.unwrap().stdout).unwrap();
+    let lines: Vec<&str> = shown.lines().collect();
+    lines.chunks(2).map(<[&str]>::concat).collect()
+}
+
+#[test]
+fn root_every_path_of_a_multipath_connection_is_background() {
+    let Some(bed) = bed() else { return };
+    let set_up =
+        |host: &Host, words: &str| host.command("ip").args(words.split(' ')).status().unwrap().success();
+    let limits = "mptcp limits set subflow 2 add_addr_accepted 2";
+    let listener = bed.right.namespace().inside(multipath).unwrap();
+    let (Some(listener), true) = (listener, [&bed.left, &bed.right].iter().all(|host| set_up(host, limits)))
+    else {
+        eprintln!("SKIPPED: no MPTCP here");
+        return;
+    };
+    assert!(set_up(&bed.left, "addr add 10.77.0.77/24 dev net0"));
+    assert!(set_up(&bed.left, "mptcp endpoint add 10.77.0.77 dev net0 subflow"));
+    bind(listener.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(bed.right.v4(), 0))).unwrap();
+    listen(&listener, Backlog::MAXCONN).unwrap();
+    let listener = TcpListener::from(listener);
+    let to = listener.local_addr().unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let receiver = std::thread::spawn(move || {
+        let (mut stream, mut space) = (listener.accept().unwrap().0, [0; 1 << 14]);
+        while !stopped.load(Ordering::Relaxed) && stream.read(&mut space).unwrap() > 0 {}
+        stream.write_all(b"x").unwrap();
+        while stream.read(&mut space).unwrap() > 0 {}
+    });
+    let run = start(&bed, "job_uploads_on_every_path", to, &[]);
+    wait_until("both paths to have the mark and the congestion control", || {
+        let shown = paths(&bed, to);
+        let is_marked = |path: &String| path.contains("tos:0x4") && path.contains(" lull_");
+        shown.len() == 2 && shown.iter().all(is_marked)
+    });
+    stop.store(true, Ordering::Relaxed);
+    let interface = run.finish();
+    receiver.join().unwrap();
+    let bytes = |class: &str| interface[class].as_u64().unwrap();
+    assert!(bytes("background_bytes") > 10 * bytes("foreground_bytes"), "{interface}");
+}
+
+#[test]
+#[ignore = "a job of another test"]
+fn job_uploads_on_every_path() {
+    let socket = multipath().unwrap();
+    connect(socket.as_raw_fd(), &SockaddrStorage::from(to())).unwrap();
+    let mut stream = TcpStream::from(socket);
+    // Until the other side has seen enough.
+    while recv(stream.as_raw_fd(), &mut [0], MsgFlags::MSG_DONTWAIT).is_err() {
+        stream.write_all(&[7; 1 << 14]).unwrap();
+    }
 }

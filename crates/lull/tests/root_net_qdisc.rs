@@ -98,6 +98,56 @@ fn root_an_arrangement_of_somebody_elses_is_refused_in_one_line() {
 }
 
 #[test]
+fn root_rates_that_contradict_each_other_are_refused() {
+    let Some(bed) = plain() else { return };
+    let told = |options: &[&str]| String::from_utf8(refused(&bed, options).stderr).unwrap();
+    let twice = told(&[&OPTIONS[..], &["--qdisc=net0:90mbit"]].concat());
+    assert!(twice.contains("'net0' is named with two rates, 50mbit and 90mbit"), "{twice}");
+    assert!(!is_arranged(&bed));
+    // And those of two runs.
+    let marker = new_marker();
+    let (child, job) = running(&bed, &marker);
+    let front = child.id();
+    let late = told(&[OPTIONS[0], OPTIONS[1], "--qdisc=net0:90mbit"]);
+    assert!(late.contains("'net0' at 50mbit, so 90mbit cannot be had"), "{late}");
+    assert_eq!((twice.lines().count(), late.lines().count()), (1, 1), "{twice}{late}");
+    assert!(is_arranged(&bed));
+    assert!(send(job, libc::SIGKILL));
+    finish(child);
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
+fn root_the_summary_tells_of_the_arrangement_and_its_end() {
+    let Some(bed) = plain() else { return };
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let summarized = [&OPTIONS[..], &["--summary", file.path().to_str().unwrap()]].concat();
+    let summary = |options: &[&str]| {
+        // Not quiet.
+        let mut command = common::lull();
+        bed.left.namespace().confine(command.arg("run").args(options).args(["--", "true"]));
+        let output = common::output(&mut command);
+        assert!(output.status.success());
+        (std::fs::read_to_string(file.path()).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (told, said) = summary(&summarized);
+    assert!(told.contains("lull: net0: queue with two classes at 50mbit, removed\n"), "{told}");
+    assert!(!is_arranged(&bed) && !said.contains("loopback"), "{said}");
+    let marker = new_marker();
+    let (child, job) = running(&bed, &marker);
+    let front = child.id();
+    let (told, _) = summary(&summarized);
+    assert!(told.contains("net0: queue with two classes at 50mbit, left to another run\n"), "{told}");
+    assert!(send(job, libc::SIGKILL));
+    finish(child);
+    assert_nothing_left(front, &marker);
+    // A limit to what programs of one host send each other is said aloud.
+    let (told, said) = summary(&[&summarized[..], &["--qdisc=lo:900mbit"]].concat());
+    assert!(said.contains("lo is loopback") && said.contains("limited to 900mbit"), "{said}");
+    assert!(told.contains("lull: lo: queue with two classes at 900mbit, removed\n"), "{told}");
+}
+
+#[test]
 fn root_a_command_that_is_missing_leaves_no_arrangement() {
     let Some(bed) = plain() else { return };
     let output = common::output(&mut on_left(&bed, &OPTIONS, &["/no/such/command"]));

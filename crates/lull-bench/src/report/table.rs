@@ -12,7 +12,7 @@
 //! | hits | reads that found their data in the page cache, as a share of all | 0.99: one read in a hundred went to the disk |
 //! | background | bytes per second over those of `solo` | 0.50: the job takes twice as long as on an idle machine |
 //! | MB/s | the background's speed itself | |
-//! | idle used | on the slow disk: background work over what `solo` would do in the time that the foreground leaves idle | 1.00: every gap was used; above: overlap with the foreground, or noise |
+//! | idle used | on the slow disk and on a link: background work over what `solo` would do in the time, or with the capacity, that the foreground of `alone` leaves idle | 1.00: every gap was used; above: overlap with the foreground, or noise |
 //! | CPU s | processor time of job and control per run | control's own cost, by comparison with `none` |
 //! | dominated by | contenders that are better in one of foreground, p99, background and no worse in the others | empty is what counts |
 //!

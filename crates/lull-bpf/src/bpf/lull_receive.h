@@ -38,8 +38,9 @@
  *
  * What was announced before cannot be taken back: the other side may send that
  * much once. While the program reads it, the kernel may think that a larger
- * buffer helps, and widen the window with it: it is made small again. The
- * guardian opens the windows after lull's death.
+ * buffer helps, and widen the window with it: it is made small again. When lull
+ * ends, connections of the job that other processes have by then get the whole
+ * window back (lull_open_windows). The guardian opens the windows after lull's death.
  */
 #ifndef LULL_RECEIVE_H
 #define LULL_RECEIVE_H
@@ -193,6 +194,31 @@ static __always_inline void packet_goes(struct bpf_sock_ops *ctx)
 	receiver->announced = window;
 	if (tp->window_clamp != window)
 		LULL_SET(ctx, SOL_TCP, TCP_WINDOW_CLAMP, window);
+}
+
+/* As the kernel hands it to a program that looks at every connection of a network namespace. */
+struct lull_each_connection {
+	void *meta;
+	struct sock_common *connection; /* 0: the last was looked at */
+};
+
+/* Run once, when nothing bounds windows any more. */
+SEC("iter/tcp")
+int lull_open_windows(struct lull_each_connection *each)
+{
+	struct sock_common *connection = each->connection;
+	struct receiver *receiver;
+	struct tcp_sock *tp;
+
+	if (!connection)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(connection);
+	if (!tp)
+		return 0;
+	receiver = bpf_sk_storage_get(&receivers, tp, NULL, 0);
+	if (receiver && receiver->announced)
+		LULL_SET(tp, SOL_TCP, TCP_WINDOW_CLAMP, LULL_MOST_WINDOW);
+	return 0;
 }
 
 SEC("sockops")

@@ -71,7 +71,10 @@ pub fn resident_pages(fd: &impl AsRawFd, offset: u64, length: u64) -> io::Result
 }
 
 /// A duplicate of another thread's descriptor.
-pub(crate) fn borrow_descriptor(tid: u32, fd: i32) -> io::Result<OwnedFd> {
+///
+/// # Errors
+/// Without the right to trace that thread, or where it has no such descriptor.
+pub fn borrow_descriptor(tid: u32, fd: i32) -> io::Result<OwnedFd> {
     // PIDFD_THREAD (Linux 6.9) accepts any thread; before that only a thread group's leader has a pidfd.
     const PIDFD_THREAD: libc::c_uint = libc::O_EXCL.cast_unsigned();
     // SAFETY: integers in, a new descriptor or an error out.

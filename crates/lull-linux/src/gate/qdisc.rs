@@ -21,12 +21,13 @@
 //!     ▲                                                                                 ▼
 //!     └──────── deleted ◀──── exclusive lock: nobody else uses it ◀──── release() ──── in use
 //! ```
-//! A lock goes with the last process that holds it. If all are killed, [`sweep`] of the next start deletes what is left.
+//! A lock goes with the last process that holds it. If all are killed, [`sweep`] of the next start deletes what is left. The file holds
+//! the rate in kilobits per second, if there is one: a run that names another is refused.
 //!
 //! Needs CAP_NET_ADMIN and `tc`. Units: kilobits per second, bytes. Source: tc-htb(8), tc-u32(8), flock(2).
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ use nix::net::if_::{if_indextoname, if_nametoindex};
 
 mod plan;
 
-pub use plan::{QdiscPlan, default_route_interfaces};
+pub use plan::{QdiscPlan, default_route_interfaces, each_once, rate_text};
 
 /// Where `ip` and `tc` are, also for users whose path leaves that out.
 const TOOLS: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin";
@@ -81,6 +82,18 @@ pub enum QdiscError {
         kind: String,
         /// By which tc tells it.
         handle: String,
+    },
+    /// Another run has given it another rate.
+    #[error(
+        "--qdisc: a run has arranged the queue of '{interface}' {there}, so {} cannot be had; give the same rate, or none", rate_text(*wanted_kbit)
+    )]
+    OtherRate {
+        /// The interface.
+        interface: String,
+        /// As that run has it.
+        there: String,
+        /// What was asked for.
+        wanted_kbit: u64,
     },
     /// A lock cannot be had.
     #[error("--qdisc: cannot lock {}: {cause}; it needs root", path.display())]
@@ -144,13 +157,14 @@ pub struct TwoClasses {
     interface: String,
     path: PathBuf,
     lock: File,
+    rate_kbit: Option<u64>,
 }
 
 impl TwoClasses {
     /// Puts it on, or joins the runs that use it already.
     ///
     /// # Errors
-    /// When the interface is not there or has an arrangement of its own, without root, or when tc refuses.
+    /// When the interface is not there or has an arrangement of its own or another rate, without root, or when tc refuses.
     pub fn put_on(plan: &QdiscPlan) -> Result<Self, QdiscError> {
         let interface = plan.interface.clone();
         let Ok(index) = if_nametoindex(interface.as_str()) else {
@@ -160,13 +174,14 @@ impl TwoClasses {
         let failed = |cause| QdiscError::Lock { path: path.clone(), cause };
         for _ in 0..TRIES {
             fs::create_dir_all(LOCKS).map_err(failed)?;
-            let lock = match File::options().create(true).append(true).open(&path) {
+            let lock = match File::options().create(true).append(true).read(true).open(&path) {
                 Ok(lock) => lock,
                 // The directory goes with the last lock.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(failed(error)),
             };
-            let this = Self { interface: interface.clone(), path: path.clone(), lock };
+            let rate_kbit = plan.rate_kbit;
+            let mut this = Self { interface: interface.clone(), path: path.clone(), lock, rate_kbit };
             let alone = this.flock(libc::LOCK_EX | libc::LOCK_NB).is_ok();
             if !alone {
                 // Whoever makes or deletes it has it for a moment only.
@@ -176,7 +191,7 @@ impl TwoClasses {
                 continue;
             }
             if alone {
-                let made = this.make(plan);
+                let made = this.make().and_then(|()| this.note_rate().map_err(failed));
                 if made.is_err() {
                     this.unname();
                 }
@@ -185,14 +200,20 @@ impl TwoClasses {
                 return Ok(this);
             }
             if root_of(&interface)?.1 == HANDLE {
-                return Ok(this);
+                this.rate_kbit = this.noted_rate();
+                let checked = this.check_rate(plan.rate_kbit);
+                if checked.is_err() {
+                    // The others may have ended meanwhile, and left it to this one.
+                    this.release();
+                }
+                return checked.map(|()| this);
             }
         }
         Err(failed(io::ErrorKind::ResourceBusy.into()))
     }
 
     /// Replaces the kernel's own queue.
-    fn make(&self, plan: &QdiscPlan) -> Result<(), QdiscError> {
+    fn make(&self) -> Result<(), QdiscError> {
         let (kind, handle) = root_of(&self.interface)?;
         if handle != NO_HANDLE && handle != HANDLE {
             return Err(QdiscError::Arranged { interface: self.interface.clone(), kind, handle });
@@ -201,13 +222,39 @@ impl TwoClasses {
             self.delete();
         }
         let leaf = if KEPT.contains(&kind.as_str()) { kind } else { PLAIN.to_owned() };
-        let (rate_kbit, burst_bytes) = match plan.rate_kbit {
+        let (rate_kbit, burst_bytes) = match self.rate_kbit {
             None => (NO_LIMIT_KBIT, NO_LIMIT_BURST_BYTES),
             Some(rate) => (rate, (rate * BURST_US / 8_000).max(LEAST_BURST_BYTES)),
         };
         let commands = arrangement(&self.interface, HANDLE, rate_kbit, burst_bytes, &leaf);
         let made = commands.iter().try_for_each(|words| run(words).map(drop));
         made.inspect_err(|_| self.delete())
+    }
+
+    /// Says to those who come later how fast it is. For whoever has made it.
+    fn note_rate(&self) -> io::Result<()> {
+        self.lock.set_len(0)?;
+        let text = self.rate_kbit.map(|rate| rate.to_string()).unwrap_or_default();
+        (&self.lock).write_all(text.as_bytes())
+    }
+
+    fn noted_rate(&self) -> Option<u64> {
+        fs::read_to_string(&self.path).ok()?.parse().ok()
+    }
+
+    fn check_rate(&self, wanted_kbit: Option<u64>) -> Result<(), QdiscError> {
+        let Some(wanted_kbit) = wanted_kbit.filter(|wanted| self.rate_kbit != Some(*wanted)) else {
+            return Ok(());
+        };
+        let there = self
+            .rate_kbit
+            .map_or_else(|| "without a rate".to_owned(), |rate| format!("at {}", rate_text(rate)));
+        Err(QdiscError::OtherRate { interface: self.interface.clone(), there, wanted_kbit })
+    }
+
+    /// What may leave it per second; `None`: what the driver takes.
+    pub const fn rate_kbit(&self) -> Option<u64> {
+        self.rate_kbit
     }
 
     /// The interface it is on.
@@ -220,10 +267,11 @@ impl TwoClasses {
         self.lock.as_raw_fd()
     }
 
-    /// Takes it off unless another run uses it. For the last of the processes that share the lock; more than once does no harm.
-    pub fn release(&self) {
+    /// Takes it off unless another run uses it; whether it is off. For the last of the processes that share the lock; more than once
+    /// does no harm.
+    pub fn release(&self) -> bool {
         if self.flock(libc::LOCK_EX | libc::LOCK_NB).is_err() {
-            return;
+            return false;
         }
         if self.is_current() {
             if root_of(&self.interface).is_ok_and(|(_, handle)| handle == HANDLE) {
@@ -232,6 +280,7 @@ impl TwoClasses {
             self.unname();
         }
         let _ = self.flock(libc::LOCK_UN);
+        true
     }
 
     /// Removes the lock's file, and the directory if that was the last.
@@ -308,7 +357,7 @@ pub fn sweep() {
         let interface = if_indextoname(index).map(|name| name.to_string_lossy().into_owned());
         // Without the interface there is nothing to delete but the lock.
         let interface = interface.unwrap_or_default();
-        TwoClasses { interface, path: entry.path(), lock }.release();
+        TwoClasses { interface, path: entry.path(), lock, rate_kbit: None }.release();
     }
 }
 

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lull_linux::cgroup::JobGroup;
-use lull_linux::gate::qdisc::TwoClasses;
 use lull_linux::gate::{lend, stop};
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::relief;
@@ -28,6 +27,7 @@ use lull_linux::topology::cpus::CpuSet;
 use super::freezer::{is_empty, remove_if_empty};
 use super::memory::shed::Shed;
 use super::messages::ToGuardian;
+use super::net::queues::{Queues, release};
 
 /// How often a job without listener is looked for.
 const LOOK_MS: i32 = 300;
@@ -46,7 +46,7 @@ pub(crate) struct Guardian {
     /// What the job may not leave in memory.
     pub(crate) shed: Shed,
     /// Interfaces whose queue goes back to what it was when the job has ended.
-    pub(crate) queues: Arc<Vec<TwoClasses>>,
+    pub(crate) queues: Queues,
     /// Readable once the supervisor is dead; `None` if it is dead already.
     pub(crate) supervisor: Option<OwnedFd>,
     /// The terminal whose bottom row the front keeps to itself, and the sequence that gives it back.
@@ -157,7 +157,7 @@ impl Guardian {
                 std::thread::sleep(GROUP_PAUSE);
             }
         }
-        self.queues.iter().for_each(TwoClasses::release);
+        release(&self.queues);
         remove_if_empty(self.group, &self.shed);
     }
 }

@@ -23,30 +23,29 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::mpsc;
 
-use lull_bpf::record::{WAKE_FOREGROUND_END, WAKE_LEAK};
-use lull_bpf::{Congestion, Interface, NetSensor, NetSettings};
-use lull_core::{
-    DepthChoice, Histogram, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos,
-    Observation, ParlourSetting, QueueBound, RoundTripSetting, RoundTrips, StartRule, State, Variant,
-    derive_state,
-};
+use lull_bpf::{Congestion, NetSensor, NetSettings};
+use lull_core::{HoldSetting, IntervalChoice, Nanos};
 use lull_linux::gate::room::Room;
 use lull_linux::probe::net::{NetFacts, has_address, interfaces};
 use lull_linux::root::Root;
 use nix::net::if_::if_indextoname;
-use serde::{Deserialize, Serialize};
 
+mod link;
 pub(crate) mod options;
+pub(crate) mod queues;
 mod room;
+mod summary;
 pub(crate) mod when_used;
 
 pub(crate) use room::wait_for;
-use room::{Keeping, RoomThread};
+pub(crate) use summary::NetSummary;
 
 use super::disk::policy_flags;
 use super::messages::LinkStatus;
 use super::settings::{RunSettings, SensorChoice};
-use super::summary::{Delays, bytes};
+use link::{Link, Rules, Waiting};
+use room::{Keeping, RoomThread};
+use summary::InterfaceSummary;
 
 /// How often intervals are set anew.
 const ASK_EVERY: Nanos = Nanos::from_millis(25);
@@ -54,109 +53,8 @@ const ASK_EVERY: Nanos = Nanos::from_millis(25);
 const HOLDS_FOR: Nanos = Nanos::from_secs(1);
 /// How often interfaces are looked for.
 const LIST_EVERY: Nanos = Nanos::from_secs(1);
-/// The bound on background in an interface's queue, in packets, if none is given: with segmentation offload a connection hands over
-/// 64 KiB at once, and a smaller bound would leave gaps.
-const AUTO_DEPTH: u64 = 44;
-/// What counts as a packet in that bound: a full one of an Ethernet.
-const PACKET_BYTES: u64 = 1_514;
-/// From so many packets it is said what a preemption costs.
-const COST_PACKETS: u64 = 64;
 /// A frozen job runs for this long between two holds.
 const FLOOR: Nanos = Nanos::from_micros(500);
-
-/// What all interfaces have in common.
-#[derive(Clone, Copy, Debug)]
-struct Rules {
-    interval: IntervalChoice,
-    variant: Variant,
-    start_rule: StartRule,
-    hold: Option<HoldSetting>,
-    /// Background packets that may wait in the interface's queue.
-    depth: DepthChoice,
-}
-
-impl Rules {
-    /// For connections; 0 for no bound.
-    fn depth_bytes(&self) -> u64 {
-        match self.depth {
-            DepthChoice::Auto => AUTO_DEPTH * PACKET_BYTES,
-            DepthChoice::Fixed(u32::MAX) => 0,
-            DepthChoice::Fixed(packets) => u64::from(packets) * PACKET_BYTES,
-        }
-    }
-
-    /// What leaves a waiting room has a bound of its own.
-    fn room_bound(&self) -> QueueBound {
-        match self.depth {
-            DepthChoice::Auto => QueueBound::default(),
-            DepthChoice::Fixed(packets) => QueueBound::of_packets(packets),
-        }
-    }
-
-    fn room_batch(&self) -> u32 {
-        let most = ParlourSetting::default().batch;
-        match self.depth {
-            DepthChoice::Auto => most,
-            DepthChoice::Fixed(packets) => packets.min(most),
-        }
-    }
-}
-
-/// One interface.
-struct Link {
-    name: String,
-    index: u32,
-    interface: Interface,
-    trips: RoundTrips,
-    cost: Cost,
-    interval: Interval,
-    hold: Option<Hold>,
-    frozen: bool,
-    room: Waiting,
-}
-
-/// What a preemption costs: how long background packets are in the queue, in the middle.
-#[derive(Debug, Default)]
-struct Cost {
-    before: Histogram,
-    last: Option<Nanos>,
-}
-
-impl Cost {
-    fn step(&mut self, service: &Histogram) -> Option<Nanos> {
-        self.last = self.fresh(service).or(self.last);
-        self.last
-    }
-
-    /// As soon as enough packets have passed since the last.
-    fn fresh(&mut self, service: &Histogram) -> Option<Nanos> {
-        let new = service.since(&self.before);
-        if new.count() < COST_PACKETS {
-            return None;
-        }
-        self.before.clone_from(service);
-        new.quantile(0.5)
-    }
-}
-
-/// Where the datagrams of one interface wait.
-enum Waiting {
-    /// None was needed yet.
-    Nowhere,
-    Room(RoomThread),
-    /// With the job; why.
-    Refused(String),
-}
-
-impl Waiting {
-    /// Asks the room to end; whether it has.
-    fn is_left(&self) -> bool {
-        match self {
-            Self::Nowhere | Self::Refused(_) => true,
-            Self::Room(thread) => thread.is_left(),
-        }
-    }
-}
 
 pub(crate) struct Net {
     sensor: NetSensor,
@@ -299,17 +197,9 @@ impl Net {
                 continue;
             }
             match self.sensor.watch(self.namespace, found.index) {
-                Ok(interface) => self.links.push(Link {
-                    name: found.name.clone(),
-                    index: found.index,
-                    interface,
-                    trips: RoundTrips::new(RoundTripSetting::default(), now),
-                    cost: Cost::default(),
-                    interval: Interval::NONE,
-                    hold: self.rules.hold.map(Hold::new),
-                    frozen: false,
-                    room: Waiting::Nowhere,
-                }),
+                Ok(interface) => {
+                    self.links.push(Link::new(found.name.clone(), found.index, interface, &self.rules, now));
+                }
                 Err(error) => return Some(error.to_string()),
             }
             if self.tags
@@ -425,133 +315,10 @@ impl Net {
     }
 }
 
-impl Link {
-    fn state(&self, observation: &Observation, now: Nanos, rules: &Rules) -> State {
-        derive_state(observation, self.interval, rules.variant, rules.start_rule, now)
-    }
-
-    /// Runs the hold machine; says when it must run again at the latest.
-    fn hold(&mut self, now: Nanos, rules: &Rules) -> Option<Nanos> {
-        let observation = self.interface.observation(now);
-        let state = self.state(&observation, now, rules);
-        let hold = self.hold.as_mut()?;
-        if let Waiting::Room(thread) = &self.room
-            && thread.is_ready()
-        {
-            self.frozen = false;
-            return None;
-        }
-        match hold.step(now, self.interface.leaks(), state, true) {
-            Some(HoldAction::Freeze) => self.frozen = true,
-            Some(HoldAction::Thaw) => self.frozen = false,
-            None => {}
-        }
-        let next = hold.next_wake(now);
-        match hold.state() {
-            HoldState::Running => {
-                self.interface.ask_wake(WAKE_LEAK);
-                next
-            }
-            HoldState::Floor { .. } => next,
-            HoldState::Held { .. } if state == State::Foreground => {
-                self.interface.ask_wake(WAKE_FOREGROUND_END);
-                // It may have ended before we asked.
-                let later = self.state(&self.interface.observation(now), now, rules);
-                if later == state { next } else { Some(now) }
-            }
-            HoldState::Held { .. } => {
-                let from = match rules.start_rule {
-                    StartRule::Completion => observation.foreground.last_end,
-                    StartRule::Request => observation.foreground.last_start,
-                };
-                next.into_iter().chain(self.interval.end(from)).min()
-            }
-        }
-    }
-
-    fn summary(&self) -> InterfaceSummary {
-        let report = self.interface.report();
-        InterfaceSummary {
-            interface: self.name.clone(),
-            interval: self.interval.to_string(),
-            foreground_packets: report.foreground.0,
-            foreground_bytes: report.foreground.1,
-            background_packets: report.background.0,
-            background_bytes: report.background.1,
-            queueing: Delays::of(&report.quiet, &report.loaded),
-            preemptions: report.counters[2][0],
-            kept_free: report.counters[3][0],
-            leaks: report.leaks,
-            parked: report.parked,
-            others: report.others,
-            no_room: match &self.room {
-                Waiting::Nowhere => None,
-                Waiting::Room(thread) => thread.failure().map(str::to_owned),
-                Waiting::Refused(why) => Some(why.clone()),
-            },
-            counters: report.counters,
-        }
-    }
-}
-
-/// One interface's part of a summary. Times in nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct InterfaceSummary {
-    pub(crate) interface: String,
-    /// The preemption interval at the end, as text with a unit.
-    pub(crate) interval: String,
-    pub(crate) foreground_packets: u64,
-    pub(crate) foreground_bytes: u64,
-    pub(crate) background_packets: u64,
-    pub(crate) background_bytes: u64,
-    /// Time of foreground packets in the queue.
-    #[serde(flatten)]
-    pub(crate) queueing: Delays,
-    /// Foreground packets that met background in the queue (B\[f\]), and that the interval kept free (P\[f\]).
-    pub(crate) preemptions: u64,
-    pub(crate) kept_free: u64,
-    /// Datagrams of the job that were sent although the foreground was active.
-    pub(crate) leaks: u64,
-    /// Datagrams of the job that waited for the foreground.
-    pub(crate) parked: u64,
-    /// Packets of background that no socket of the job sent: named, or marked elsewhere.
-    #[serde(default)]
-    pub(crate) others: u64,
-    /// Why datagrams had no room to wait in, so that the job was frozen instead.
-    pub(crate) no_room: Option<String>,
-    /// State × event counts, rows I F B P, columns f b t i.
-    pub(crate) counters: [[u64; 4]; 4],
-}
-
-/// The network's part of a summary.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct NetSummary {
-    /// What controlled the job's TCP.
-    pub(crate) congestion: String,
-    pub(crate) interfaces: Vec<InterfaceSummary>,
-}
-
-impl NetSummary {
-    /// A line for a person for each interface that the job used.
-    pub(crate) fn text(&self) -> String {
-        let used = self.interfaces.iter().filter(|one| one.background_packets > 0);
-        used.map(|one| {
-            let mut line = format!(
-                "lull: {}: background {} in {} packets, foreground {}; interval {}",
-                one.interface,
-                bytes(one.background_bytes),
-                one.background_packets,
-                bytes(one.foreground_bytes),
-                one.interval
-            );
-            if let Some(quiet) = one.queueing.quiet() {
-                line += &format!("; foreground packets waited {quiet} without");
-            }
-            if let Some(loaded) = one.queueing.loaded() {
-                line += &format!(", {loaded} with background in the queue");
-            }
-            line + "\n"
-        })
-        .collect()
+impl Drop for Net {
+    /// What other processes have by then of the job's connections is not lull's any more.
+    fn drop(&mut self) {
+        // Where windows cannot be opened they stay as they are.
+        let _ = self.sensor.leave_sockets();
     }
 }

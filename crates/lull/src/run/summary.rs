@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::cpu::CpuSummary;
 use super::memory::MemorySummary;
 use super::net::NetSummary;
+use super::net::queues::QueueSummary;
 pub(crate) use whole::{LostPart, WholeSummary};
 
 /// How much slower the foreground was with background than without, as tested by withholding it now and then.
@@ -212,6 +213,9 @@ pub(crate) struct Summary {
     /// The network, where it was watched.
     #[serde(default)]
     pub(crate) net: Option<NetSummary>,
+    /// Queues that were arranged in two classes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) queues: Vec<QueueSummary>,
 }
 
 /// Opens a file for the summary, empty. One that is this process's standard output or error, by whatever name, is written where
@@ -374,6 +378,7 @@ impl Summary {
     }
 
     fn add_notes(&self, text: &mut String) {
+        text.extend(self.queues.iter().map(QueueSummary::text));
         for note in self.unmet.iter().chain(&self.notes) {
             let _ = writeln!(text, "lull: note: {note}");
         }

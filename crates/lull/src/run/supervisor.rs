@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
 use lull_linux::clock;
-use lull_linux::gate::qdisc::TwoClasses;
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::sessions::Sessions;
@@ -33,6 +32,7 @@ use super::memory::MemoryAim;
 use super::memory::shed::Shed;
 use super::memory::start::{Begins, MemoryStart};
 use super::messages::{FromSupervisor, ToSupervisor};
+use super::net::queues::{Queues, release};
 use super::net::when_used::WhenUsed;
 use super::net::{self, Net};
 use super::quiet::Quiet;
@@ -73,7 +73,7 @@ pub(crate) struct Supervisor {
     pub(crate) born: Nanos,
     pub(crate) wants_status: bool,
     /// Interfaces whose queue goes back to what it was when the job has ended.
-    pub(crate) queues: Arc<Vec<TwoClasses>>,
+    pub(crate) queues: Queues,
 }
 
 /// An event counter of the kernel that ends the loop thread's sleep.
@@ -456,7 +456,7 @@ impl Supervisor {
             }
         }
         lock(&engine).release_all(clock::now());
-        self.queues.iter().for_each(TwoClasses::release);
+        release(&self.queues);
         freezer.finish(&Shed { aim: self.settings.memory, born: self.born });
     }
 

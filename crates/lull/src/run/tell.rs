@@ -58,6 +58,7 @@ impl Supervisor {
             whole: engine.promise.summary(&engine.disks, engine.cpu.as_ref()),
             memory: None,
             net: engine.net.as_ref().map(Net::summary),
+            queues: Vec::new(),
         }
     }
 }

@@ -47,6 +47,35 @@ fn parse_rate(text: &str) -> Result<u64, String> {
     rate.filter(|rate| (100..=100_000_000).contains(rate)).ok_or_else(wrong)
 }
 
+/// A rate as it is given: in the largest unit of which it is a multiple.
+pub fn rate_text(rate_kbit: u64) -> String {
+    let fits = |(_, kbit): &&(&str, u64)| rate_kbit.is_multiple_of(*kbit);
+    let (unit, kbit) = UNITS.iter().rfind(fits).unwrap_or(&UNITS[0]);
+    format!("{}{unit}", rate_kbit / kbit)
+}
+
+/// Each interface once. What is named without a rate leaves that open.
+///
+/// # Errors
+/// In one line, if an interface is named with two rates.
+pub fn each_once(plans: impl IntoIterator<Item = QdiscPlan>) -> Result<Vec<QdiscPlan>, String> {
+    let mut all: Vec<QdiscPlan> = Vec::new();
+    for plan in plans {
+        let Some(known) = all.iter_mut().find(|known| known.interface == plan.interface) else {
+            all.push(plan);
+            continue;
+        };
+        match (known.rate_kbit, plan.rate_kbit) {
+            (Some(one), Some(other)) if one != other => {
+                let (interface, [one, other]) = (&plan.interface, [one, other].map(rate_text));
+                return Err(format!("'{interface}' is named with two rates, {one} and {other}; give one"));
+            }
+            (known_rate, rate) => known.rate_kbit = known_rate.or(rate),
+        }
+    }
+    Ok(all)
+}
+
 /// The interfaces that lead to everywhere, IPv4's first, each once.
 pub fn default_route_interfaces(root: &Root) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();

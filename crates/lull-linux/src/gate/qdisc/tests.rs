@@ -79,6 +79,28 @@ fn root_the_last_user_takes_it_off() {
 }
 
 #[test]
+fn root_a_run_that_names_another_rate_is_refused_and_the_first_keeps_its_own() {
+    let Some(plan) = interface() else { return };
+    let first = TwoClasses::put_on(&plan).unwrap();
+    let at = |rate_kbit| TwoClasses::put_on(&QdiscPlan { rate_kbit, ..plan.clone() });
+    let error = at(Some(90_000)).unwrap_err();
+    assert!(matches!(error, QdiscError::OtherRate { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("'one' at 50mbit, so 90mbit") && text.lines().count() == 1, "{text}");
+    // No rate asks for nothing.
+    for joined in [at(None).unwrap(), at(Some(50_000)).unwrap()] {
+        assert_eq!(joined.rate_kbit(), Some(50_000));
+        assert!(!joined.release());
+    }
+    assert!(first.release());
+    assert_eq!(handle(), "0:");
+    // What the last user had is forgotten.
+    let unlimited = at(None).unwrap();
+    assert!(at(Some(50_000)).unwrap_err().to_string().contains("without a rate"));
+    assert!(unlimited.release());
+}
+
+#[test]
 fn root_what_killed_runs_left_is_swept_and_what_is_used_stays() {
     let Some(plan) = interface() else { return };
     let alive = TwoClasses::put_on(&plan).unwrap();

@@ -6,10 +6,10 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use lull_bpf::net::tags::MAX_TAGS;
 use lull_bpf::{PacketMark, PortRange, Tags};
-use lull_linux::gate::qdisc::{QdiscPlan, default_route_interfaces};
+use lull_linux::gate::qdisc::{QdiscPlan, default_route_interfaces, each_once};
 use lull_linux::root::Root;
 
 use crate::run::protect;
@@ -75,7 +75,7 @@ pub(crate) struct NetOptions {
     ///
     /// For everybody who sends there (HTB; root). Without a name: of the interfaces of the default routes. With a RATE, as 90mbit,
     /// just below that of the link behind the interface, the queue is here and not there. An interface that somebody has arranged already is
-    /// refused. Undone when the job has ended.
+    /// refused, as is a rate other than that of a run which has arranged it. Undone when the job has ended.
     #[arg(
         long,
         value_name = "INTERFACE[:RATE]",
@@ -106,7 +106,7 @@ impl NetOptions {
     /// The interfaces that get two classes.
     ///
     /// # Errors
-    /// When there is no default route to tell them by.
+    /// When there is no default route to tell them by, or one is named with two rates.
     pub(crate) fn qdiscs(&self) -> anyhow::Result<Vec<QdiscPlan>> {
         let mut plans = Vec::new();
         for choice in &self.qdisc {
@@ -121,7 +121,7 @@ impl NetOptions {
                 }
             }
         }
-        Ok(plans)
+        each_once(plans).map_err(|why| anyhow!("--qdisc: {why}"))
     }
 
     /// Looks up what they name.

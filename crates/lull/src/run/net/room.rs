@@ -22,7 +22,7 @@ use lull_core::{Nanos, Parlour, ParlourSetting, QueueBound, StartRule, State, Va
 use lull_linux::clock;
 use lull_linux::gate::room::Room;
 
-use super::{COST_PACKETS, Cost};
+use super::link::{COST_PACKETS, Cost};
 use crate::run::supervisor::Nudge;
 
 /// How often a room looks whether it is still wanted, if nothing else wakes it.

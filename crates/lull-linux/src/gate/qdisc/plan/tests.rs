@@ -1,6 +1,6 @@
 //! What may be named, and which routes lead to everywhere.
 
-use super::{QdiscPlan, default_route_interfaces};
+use super::{QdiscPlan, default_route_interfaces, each_once, rate_text};
 use crate::root::Root;
 
 #[test]
@@ -14,6 +14,29 @@ fn an_interface_may_have_a_rate() {
     {
         let error = wrong.parse::<QdiscPlan>().unwrap_err();
         assert!(error.starts_with('\'') && error.lines().count() == 1, "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn an_interface_that_is_named_twice_has_one_rate() {
+    let plans = |words: &[&str]| {
+        let plans = each_once(words.iter().map(|word| word.parse().unwrap()))?;
+        Ok::<_, String>(plans.into_iter().map(|plan| (plan.interface, plan.rate_kbit)).collect::<Vec<_>>())
+    };
+    let once = |rate| Ok(vec![("eth0".to_owned(), rate)]);
+    assert_eq!(plans(&["eth0:90mbit", "eth0:90000kbit"]), once(Some(90_000)));
+    assert_eq!(plans(&["eth0", "eth0:90mbit"]), once(Some(90_000)));
+    assert_eq!(plans(&["eth0:90mbit", "eth0"]), once(Some(90_000)));
+    assert_eq!(plans(&["eth0", "eth1:1gbit"]).unwrap().len(), 2);
+    let error = plans(&["eth0:90mbit", "eth1", "eth0:1500kbit"]).unwrap_err();
+    assert!(error.contains("'eth0'") && error.contains("90mbit and 1500kbit"), "{error}");
+}
+
+#[test]
+fn a_rate_is_told_as_it_is_given() {
+    for text in ["100kbit", "1500kbit", "90mbit", "100mbit", "2gbit"] {
+        let plan: QdiscPlan = format!("eth0:{text}").parse().unwrap();
+        assert_eq!(rate_text(plan.rate_kbit.unwrap()), text);
     }
 }
 

@@ -41,6 +41,7 @@ fn what_makes_no_sense_is_refused_by_name() {
         ("resources = [\"disk\"]\nnet-ports = [\"873\"]", "need net among --resources"),
         ("resources = [\"disk\"]\nqdisc = [\"eth0\"]", "need net among --resources"),
         ("resources = [\"net\"]\nqdisc = [\"eth0:fast\"]", "run.qdisc: 'fast'"),
+        ("resources = [\"net\"]\nqdisc = [\"e:9mbit\", \"e:8mbit\"]", "--qdisc: 'e' is named with two rates"),
         ("resources = [\"cpu\"]\nnet-answer = \"all\"", "need net among --resources"),
         ("resources = [\"net\"]\nnet-answer = \"no-such.service\"", "--net-answer no-such.service"),
     ] {

@@ -43,6 +43,9 @@ const GRACE: Nanos = Nanos::from_secs(10);
 const LEFT_BEHIND: Nanos = Nanos::from_secs(2);
 /// How long helpers in sessions of their own have to put back what they changed, on a busy machine.
 pub const HELPERS_END: Nanos = Nanos::from_secs(10);
+/// How long the last line of a process that has ended may be on its way. Waited for only when the line is late: who reads it
+/// may have to wait for a CPU.
+pub(crate) const LAST_LINE: Nanos = Nanos::from_secs(5);
 const KEPT_ERRORS: usize = 4096;
 
 /// The program that embeds the load generators and `run`, as others start it.

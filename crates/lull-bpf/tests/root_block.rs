@@ -1,4 +1,7 @@
 //! The observers on a real block device: a loop device of our own. Needs root and BPF.
+//!
+//! The kernel skips a program that would interrupt itself, and others may look at a new device at any time: so at least half
+//! of the requests must be seen, and those of the idle class, which are ours alone, never as more than there are or as others.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,7 +10,11 @@ use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::process::Command;
 
-use lull_bpf::{BlockSensor, Device, Protect, Recorder};
+use common::{becomes_readable, wait_until};
+use lull_bpf::{BlockSensor, Device, DeviceReport, Protect, Recorder};
+use lull_core::Observation;
+
+mod common;
 
 const BLOCK: usize = 4096;
 const BLOCKS: u64 = 256;
@@ -47,9 +54,36 @@ impl Drop for Loop {
     }
 }
 
+/// The idle class of I/O priorities.
+const IDLE: i32 = 3;
+
 fn set_io_class(class: i32) {
     // SAFETY: ioprio_set takes three integers; 1, 0 is the calling thread.
     assert_eq!(unsafe { libc::syscall(libc::SYS_ioprio_set, 1, 0, class << 13) }, 0);
+}
+
+/// Reads `count` blocks in the idle class.
+fn read_idle(disk: &Loop, count: u64) {
+    std::thread::scope(|scope| {
+        scope
+            .spawn(|| {
+                set_io_class(IDLE);
+                disk.read(count);
+            })
+            .join()
+            .unwrap();
+    });
+}
+
+/// What was seen of a device, once that stands still.
+fn settled(device: &Device) -> (Observation, DeviceReport) {
+    let mut seen = (device.observation(), device.report());
+    wait_until("the device is quiet", || {
+        let before = seen.0;
+        seen = (device.observation(), device.report());
+        seen.0 == before && device.observation() == before
+    });
+    seen
 }
 
 fn watched(protect: &Protect) -> Option<(BlockSensor, Loop, Device)> {
@@ -75,49 +109,36 @@ fn watched(protect: &Protect) -> Option<(BlockSensor, Loop, Device)> {
 #[test]
 fn root_classes_are_told_apart() {
     let Some((_sensor, disk, device)) = watched(&Protect::default()) else { return };
-    std::thread::scope(|scope| {
-        scope.spawn(|| disk.read(50)).join().unwrap();
-        scope
-            .spawn(|| {
-                set_io_class(3);
-                disk.read(30)
-            })
-            .join()
-            .unwrap();
-    });
-    let seen = device.observation();
-    let report = device.report();
-    assert!((49..=60).contains(&seen.foreground.started), "{seen:?}");
-    assert!((29..=30).contains(&seen.background.started), "{seen:?}");
-    assert_eq!((seen.foreground.in_service, seen.background.in_service), (0, 0));
+    disk.read(50);
+    let (before, _) = settled(&device);
+    assert!(before.foreground.started >= 25, "{before:?}");
+    assert_eq!(before.background.started, 0, "{before:?}");
+    read_idle(&disk, 30);
+    let (seen, report) = settled(&device);
+    assert!((15..=30).contains(&seen.background.started), "{seen:?}");
+    // One whose end was skipped is in service for good.
+    assert!(seen.foreground.in_service <= 2 && seen.background.in_service <= 2, "{seen:?}");
     assert_eq!(report.quiet.count() + report.loaded.count(), seen.foreground.ended);
     assert_eq!(report.service.count(), seen.background.ended);
     let heads = report.heads.quiet.count + report.heads.loaded.count;
-    assert!((49..=seen.foreground.ended).contains(&heads), "one reader, one request at a time: {heads}");
+    // Others may read at the same time, and one whose end was skipped is ahead of the next ones.
+    assert!((10..=seen.foreground.ended).contains(&heads), "one reader, one request at a time: {heads}");
     assert!(report.heads.quiet.sum_ns <= report.quiet.sum_ns);
-    assert!(report.background_bytes >= 29 * BLOCK as u64);
-    assert!(seen.background.last_end > seen.foreground.last_end);
+    assert!((15..=30).contains(&(report.background_bytes / BLOCK as u64)), "{}", report.background_bytes);
+    assert!(seen.background.last_end > before.foreground.last_end);
 }
 
 #[test]
 fn root_a_background_request_in_an_endless_interval_is_a_leak_and_wakes() {
     let Some((sensor, disk, device)) = watched(&Protect::default()) else { return };
     device.set_policy(lull_core::Interval::Infinite, 0);
-    disk.read(3);
+    disk.read(20);
+    assert_eq!(device.leaks(), 0, "the foreground is free to go");
     device.ask_wake(lull_bpf::record::WAKE_LEAK);
-    std::thread::scope(|scope| {
-        scope
-            .spawn(|| {
-                set_io_class(3);
-                disk.read(5)
-            })
-            .join()
-            .unwrap();
-    });
-    assert!(device.leaks() >= 4, "{}", device.leaks());
-    let mut poll = libc::pollfd { fd: sensor.wake_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: one valid pollfd.
-    assert_eq!(unsafe { libc::poll(&raw mut poll, 1, 2_000) }, 1);
+    read_idle(&disk, 20);
+    wait_until("leaks are counted", || device.leaks() >= 10);
+    assert!(device.leaks() <= 20, "{}", device.leaks());
+    assert!(becomes_readable(sensor.wake_fd()));
     sensor.drain();
 }
 
@@ -126,13 +147,13 @@ fn root_only_what_is_protected_is_foreground() {
     let own = Protect { pids: vec![std::process::id()], cgroup_ids: vec![] };
     let Some((_sensor, disk, device)) = watched(&own) else { return };
     disk.read(20);
-    assert!(device.observation().foreground.started >= 19);
+    wait_until("foreground", || device.observation().foreground.started >= 10);
     drop((_sensor, disk));
     let other = Protect { pids: vec![1 << 22], cgroup_ids: vec![] };
     let Some((_sensor, disk, device)) = watched(&other) else { return };
     disk.read(20);
+    wait_until("neutral", || device.report().neutral >= 10);
     assert_eq!(device.observation().foreground.started, 0);
-    assert!(device.report().neutral >= 19);
 }
 
 /// A recorder of a loop device of its own.
@@ -164,39 +185,40 @@ fn recorded(ring_bytes: Option<u32>) -> Option<(Recorder, Loop, Device)> {
 fn root_a_recording_holds_every_request_with_its_class_and_size() {
     let Some((mut recorder, disk, device)) = recorded(None) else { return };
     disk.read(50);
-    std::thread::scope(|scope| {
-        scope
-            .spawn(|| {
-                set_io_class(3);
-                disk.read(30)
-            })
-            .join()
-            .unwrap();
+    read_idle(&disk, 30);
+    let mut requests = Vec::new();
+    wait_until("each that ended is in the recording", || {
+        requests.extend(recorder.take().unwrap());
+        let seen = device.observation();
+        requests.len() as u64 == seen.foreground.ended + seen.background.ended
     });
-    let requests = recorder.take().unwrap();
-    let seen = device.observation();
-    assert_eq!(requests.len() as u64, seen.foreground.ended + seen.background.ended);
-    assert_eq!(requests.iter().filter(|r| r.background).count() as u64, seen.background.ended);
-    let ours = requests.iter().filter(|r| r.bytes == BLOCK as u64).count();
-    assert!((79..=90).contains(&ours), "{ours} of {} requests are of one block", requests.len());
+    let of_class = |background| requests.iter().filter(move |r| r.background == background);
+    let ours = of_class(true).count();
+    assert_eq!(ours as u64, device.observation().background.ended);
+    assert!((15..=30).contains(&ours), "{ours} of {} requests are background", requests.len());
+    assert!(of_class(true).all(|r| r.bytes == BLOCK as u64), "{requests:?}");
+    let blocks = of_class(false).filter(|r| r.bytes == BLOCK as u64).count();
+    assert!(blocks >= 25, "{blocks} foreground requests are of one block: {requests:?}");
     for request in &requests {
         assert!(request.end > request.arrival && request.device == 0, "{request:?}");
     }
-    assert!(requests.is_sorted_by_key(|r| r.end), "one reader after the other");
+    assert!(of_class(true).is_sorted_by_key(|r| r.end), "one reader after the other");
     assert_eq!(device.report().dropped, 0);
     assert!(recorder.missed().is_some(), "the kernel counts what it skips");
-    assert_eq!(recorder.take().unwrap(), [], "each only once");
+    assert!(recorder.take().unwrap().iter().all(|r| !r.background), "each only once");
 }
 
 #[test]
 fn root_requests_without_room_in_the_ring_are_counted() {
     let Some((mut recorder, disk, device)) = recorded(Some(4_096)) else { return };
     disk.read(250);
-    let report = device.report();
-    let ended = device.observation().foreground.ended;
-    let taken = recorder.take().unwrap().len() as u64;
-    assert!(taken > 50 && report.dropped > 50, "{taken} taken, {} dropped", report.dropped);
-    assert_eq!(taken + report.dropped, ended);
+    let mut taken = recorder.take().unwrap().len() as u64;
+    let dropped = device.report().dropped;
+    assert!(taken > 25 && dropped > 25, "{taken} taken, {dropped} dropped");
+    wait_until("what ended was taken or dropped", || {
+        taken += recorder.take().unwrap().len() as u64;
+        taken + device.report().dropped == device.observation().foreground.ended
+    });
     disk.read(10);
-    assert!(recorder.take().unwrap().len() >= 9, "there is room again");
+    assert!(recorder.take().unwrap().len() >= 5, "there is room again");
 }

@@ -5,10 +5,14 @@
 mod common;
 
 use std::path::Path;
+use std::time::Duration;
 
 use common::net::has_bed;
-use common::{lull, output};
+use common::{lull, output, output_within};
 use serde_json::Value;
+
+/// Two dozen runs, with a network for each.
+const LIMIT: Duration = Duration::from_secs(160);
 
 #[test]
 fn root_lull_is_measured_beside_marks_and_priorities() {
@@ -25,11 +29,12 @@ fn root_lull_is_measured_beside_marks_and_priorities() {
         "--contenders",
         "htb,rate,cubic,lull",
     ]);
-    command.args(["--rounds", "1", "--seconds", "0.5", "--warmup", "0.2", "--fast-mbit", "100", "--json"]);
-    let output = output(command.arg("--out").arg(dir.path()));
+    command.args(["--rounds", "1", "--seconds", "1", "--warmup", "0.2", "--fast-mbit", "100", "--json"]);
+    let output = output_within(LIMIT, command.arg("--out").arg(dir.path()));
     let log = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{log}");
     let study: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let all = records(dir.path());
     let cases = study["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 4, "{study}");
     for case in cases {
@@ -38,10 +43,10 @@ fn root_lull_is_measured_beside_marks_and_priorities() {
         assert_eq!(rows.len(), if case["case"] == "ask" { 6 } else { 5 }, "{case}");
         // So short a window may fall into one hold of lull's.
         for row in rows.iter().filter(|row| row["contender"] != "alone" && row["contender"] != "lull") {
-            assert!(row["bytes_per_s"]["median"].as_f64().unwrap() > 0.0, "{row}");
+            assert!(is_positive(&row["bytes_per_s"]), "{row}");
         }
         let row = rows.iter().find(|row| row["contender"] == "lull").unwrap();
-        assert!(row["foreground"]["median"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(is_positive(&row["foreground"]) || is_left_out(&all, case, "lull"), "{row}");
         assert!(row["command"].as_str().unwrap().contains("--resources net"), "{row}");
         assert!(!case["targets"].as_array().unwrap().is_empty(), "{case}");
     }
@@ -52,6 +57,17 @@ fn runs<'a>(records: &'a [Value], case: &'a str, contender: &'a str) -> impl Ite
     records.iter().filter(move |record| {
         record["record"] == "run" && record["case"] == case && record["contender"] == contender
     })
+}
+
+fn is_positive(figure: &Value) -> bool {
+    figure["median"].as_f64().is_some_and(|median| median > 0.0)
+}
+
+/// Whether a contender's run of a case, or the one that it is compared with, was not counted, so that figures are missing.
+fn is_left_out(records: &[Value], case: &Value, contender: &str) -> bool {
+    let case = case["case"].as_str().unwrap();
+    let left_out = |name| runs(records, case, name).any(|run| run["counted"] == false);
+    left_out(contender) || left_out("alone")
 }
 
 fn records(dir: &Path) -> Vec<Value> {
@@ -70,7 +86,7 @@ fn root_a_sweep_gives_the_papers_figure_from_its_records() {
         let mut command = lull();
         command.args(["bench", "net", "--figure", "9", "--intensity", percent, "--intervals", "0,5ms,auto"]);
         command.args(["--rounds", "1", "--seconds", "0.5", "--warmup", "0.2", "--fast-mbit", "100"]);
-        let measured = output(command.arg("--out").arg(dir.path()));
+        let measured = output_within(LIMIT, command.arg("--out").arg(dir.path()));
         assert!(measured.status.success(), "{}", String::from_utf8_lossy(&measured.stderr));
         assert_eq!(dir.path().join("fig9.svg").exists(), percent == "75", "one intensity is no figure");
         measured
@@ -123,7 +139,7 @@ fn root_round_trips_are_probed_beside_a_connection() {
     let mut command = lull();
     command.args(["bench", "net", "--cases", "tcp-tcp,ask", "--contenders", "lp,lull", "--json"]);
     command.args(["--rounds", "1", "--seconds", "1", "--warmup", "0.2", "--probe", "10ms"]);
-    let output = output(command.arg("--out").arg(dir.path()));
+    let output = output_within(LIMIT, command.arg("--out").arg(dir.path()));
     let log = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{log}");
     let all = records(dir.path());
@@ -140,8 +156,10 @@ fn root_round_trips_are_probed_beside_a_connection() {
     for case in study["cases"].as_array().unwrap() {
         let mut rows = case["rows"].as_array().unwrap().iter();
         let lull = rows.find(|row| row["contender"] == "lull").unwrap();
-        assert!(lull["round_trips"]["added_p99_ns"]["median"].is_f64(), "{lull}");
-        assert_eq!(lull["round_trips"]["p99_ns"].is_null(), case["case"] == "ask", "{lull}");
+        if !is_left_out(&all, case, "lull") {
+            assert!(lull["round_trips"]["added_p99_ns"]["median"].is_f64(), "{lull}");
+            assert_eq!(lull["round_trips"]["p99_ns"].is_null(), case["case"] == "ask", "{lull}");
+        }
         let mut targets = case["targets"].as_array().unwrap().iter();
         assert!(targets.any(|target| target["what"] == "added round trip at p99 in ms"), "{case}");
         // What the kernel lacks is said, and nothing else is lost by it.
@@ -171,22 +189,24 @@ fn root_servers_are_asked_over_the_link_beside_rsync() {
     let mut command = lull();
     command.args(["bench", "net", "--cases", "net-redis,net-nginx", "--contenders", "none,rate,lull"]);
     command.args(["--rounds", "1", "--seconds", "1", "--warmup", "0.5", "--json"]);
-    let output = output(command.arg("--out").arg(dir.path()));
+    let output = output_within(LIMIT, command.arg("--out").arg(dir.path()));
     let log = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{log}");
     let study: Value = serde_json::from_slice(&output.stdout).unwrap();
     let cases = study["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 2, "{study}");
+    let all = records(dir.path());
     for case in cases {
         let row = |name: &str| {
             let mut rows = case["rows"].as_array().unwrap().iter();
             rows.find(|row| row["contender"] == name).unwrap_or_else(|| panic!("no {name}: {case}")).clone()
         };
         for name in ["solo", "none", "rate"] {
-            assert!(row(name)["bytes_per_s"]["median"].as_f64().unwrap() > 0.0, "{name}: {case}");
+            assert!(is_positive(&row(name)["bytes_per_s"]), "{name}: {case}");
         }
         for name in ["alone", "rate", "lull"] {
-            assert!(row(name)["foreground"]["median"].as_f64().unwrap() > 0.0, "{name}: {case}");
+            let measured = is_positive(&row(name)["foreground"]) || is_left_out(&all, case, name);
+            assert!(measured, "{name}: {case}");
         }
         assert!(row("lull")["command"].as_str().unwrap().contains("rsync://10.77.0.12:"), "{case}");
         assert!(!case["targets"].as_array().unwrap().is_empty(), "{case}");

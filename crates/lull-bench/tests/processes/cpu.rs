@@ -21,14 +21,14 @@ pub(super) fn every_cpu_foreground_reports() -> Outcome {
         ("cpu-wakeup", ["--interval", "1ms"]),
         ("cpu-spin", ["--threads", "1"]),
     ] {
-        let mut args = vec![load, "--seconds", "0.1", "--warmup", "10ms", "--json"];
+        let mut args = vec![load, "--seconds", "0.5", "--warmup", "10ms", "--json"];
         args.extend(flags);
         let (mut process, stdout) = Proc::spawn(&program()?.load_argv(args), Options::default())?;
         let output: Vec<String> = lines(stdout).iter().collect();
         ensure(process.wait()?.status.success(), format!("{load} failed"))?;
         let report = total(output.last().ok_or("no output")?)?;
         ensure(output.len() == 1 && report.load == load && report.requests > 0, format!("{output:?}"))?;
-        ensure((report.seconds - 0.1).abs() < 1e-9, format!("{load} counted {} s", report.seconds))?;
+        ensure((report.seconds - 0.5).abs() < 1e-9, format!("{load} counted {} s", report.seconds))?;
     }
     Ok(())
 }
@@ -84,8 +84,14 @@ pub(super) fn a_small_cpu_measurement() -> Outcome {
             .collect();
         ensure(runs.len() == 4, format!("{case}: {runs:?}"))?;
         for run in runs {
+            // Background of the idle class may starve beside another test, and is killed then: its record says so.
+            let explained = run.contender == "sched-idle"
+                && run.notes.iter().any(|note| {
+                    note.contains("the background ended with ")
+                        || note.contains("the background left processes behind ")
+                });
             let counted = run.foreground.as_ref().is_none_or(|report| report.requests > 0)
-                && run.background.as_ref().is_none_or(|work| work.control_cpu_s.is_some());
+                && run.background.as_ref().is_none_or(|work| work.control_cpu_s.is_some() || explained);
             ensure(counted && (run.foreground.is_some() || run.background.is_some()), format!("{run:?}"))?;
         }
         ensure(out.join(format!("{case}.svg")).exists(), format!("no picture of {case}"))?;

@@ -1,6 +1,8 @@
 //! `lull bench memory`.
 
+use std::error::Error;
 use std::fs;
+use std::path::Path;
 
 use lull_bench::process::{Options, Proc, lines};
 use lull_bench::record::{self, Record};
@@ -12,29 +14,37 @@ fn dirty_bounds() -> Vec<String> {
     names.map(|name| fs::read_to_string(format!("/proc/sys/vm/{name}")).unwrap_or_default()).to_vec()
 }
 
+/// Measures cases in a directory; what was printed, after a look at what is left.
+fn measured(dir: &Path, words: &str) -> Result<Vec<String>, Box<dyn Error>> {
+    let mut argv = vec![std::env::current_exe()?.into_os_string(), "memory".into()];
+    argv.extend(words.split_whitespace().map(Into::into));
+    let out = dir.join("out").into_os_string();
+    argv.extend(["--dir".into(), dir.as_os_str().to_owned(), "--out".into(), out]);
+    let (mut process, stdout) = Proc::spawn(&argv, Options::default())?;
+    let harness = process.pid().as_raw();
+    let text = lines(stdout).iter().collect();
+    if !process.wait()?.status.success() {
+        return Err(process.failed("the measurement failed").into());
+    }
+    let swaps = fs::read_to_string("/proc/swaps")?;
+    ensure(!swaps.contains(&*dir.to_string_lossy()), swaps)?;
+    ensure(super::cpu::groups_of(harness).is_empty(), "a control group is left")?;
+    Ok(text)
+}
+
 pub(super) fn a_small_memory_measurement() -> Outcome {
     if !nix::unistd::geteuid().is_root() {
         eprintln!("SKIPPED: it needs root");
         return Ok(());
     }
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-    let (out, before) = (dir.path().join("out"), dirty_bounds());
-    let mut argv = vec![std::env::current_exe()?.into_os_string(), "memory".into()];
-    let words = "--rounds 1 --scale 64 --seconds 0.5 --cases page-out,cache,wal,quiet \
-                 --contenders none,limit,nocache,dirty-bytes --dir";
-    argv.extend(words.split_whitespace().map(Into::into));
-    argv.extend([dir.path().as_os_str().to_owned(), "--out".into(), out.clone().into_os_string()]);
-    let (mut process, stdout) = Proc::spawn(&argv, Options::default())?;
-    let harness = process.pid().as_raw();
-    let text: Vec<String> = lines(stdout).iter().collect();
-    if !process.wait()?.status.success() {
-        return Err(process.failed("the measurement failed").into());
-    }
+    let before = dirty_bounds();
+    let contenders = "--rounds 1 --scale 64 --contenders none,limit,nocache,dirty-bytes";
+    let mut text = measured(dir.path(), &format!("{contenders} --seconds 0.5 --cases page-out,cache,quiet"))?;
+    // A request waits for the disk there, which others may keep for long.
+    text.extend(measured(dir.path(), &format!("{contenders} --seconds 2 --cases wal"))?);
     ensure(dirty_bounds() == before, "bounds on dirty pages were not put back")?;
-    let swaps = fs::read_to_string("/proc/swaps")?;
-    ensure(!swaps.contains(&*dir.path().to_string_lossy()), swaps)?;
-    ensure(super::cpu::groups_of(harness).is_empty(), "a control group is left")?;
-    let records = record::read(&out)?;
+    let records = record::read(&dir.path().join("out"))?;
     let run_of = |case: &str, name: &str| {
         records.iter().find_map(|record| match record {
             Record::Run(run) if run.case == case && run.contender == name => Some(run),

@@ -11,7 +11,7 @@ use lull_core::Nanos;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 
-use super::{Outcome, ensure, eventually, program};
+use super::{HANG, Outcome, ensure, eventually, program};
 
 const RATE_MBIT: u32 = 100;
 const ONE_WAY: Nanos = Nanos::from_millis(10);
@@ -28,7 +28,7 @@ fn bed(plan: &LinkPlan) -> Result<Option<Bed>, Box<dyn Error>> {
 
 fn socket(host: &Host, address: IpAddr) -> Result<UdpSocket, Box<dyn Error>> {
     let socket = host.namespace().inside(|| UdpSocket::bind(SocketAddr::new(address, 0)))??;
-    socket.set_read_timeout(Some(Duration::from_secs(5)))?;
+    socket.set_read_timeout(Some(HANG))?;
     Ok(socket)
 }
 
@@ -137,7 +137,7 @@ pub(super) fn a_killed_network_leaves_nothing() -> Outcome {
     argv.truncate(1);
     argv.push("bed".into());
     let (mut process, stdout) = Proc::spawn(&argv, Options::default())?;
-    let line = lines(stdout).recv_timeout(Duration::from_secs(20))?;
+    let line = lines(stdout).recv_timeout(HANG)?;
     let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     ensure(numbers.len() == 2 && numbers.iter().all(|number| is_held(*number)), "no namespaces")?;
     kill(process.pid(), Signal::SIGKILL)?;

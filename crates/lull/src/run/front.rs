@@ -51,8 +51,9 @@ const FORWARDED: [Signal; 8] = [
     Signal::SIGALRM,
     Signal::SIGWINCH,
 ];
-/// How long the front waits for the supervisor's last words.
-const LAST_WORDS_MS: u16 = 2_000;
+/// How long the front waits for the supervisor's last words. Far longer than they take: one that still loads its sensors, or
+/// has no CPU, is late.
+const LAST_WORDS_MS: u16 = 10_000;
 /// How often the status line is drawn.
 const STATUS_MS: u16 = 250;
 /// Guardians that may die before no more are started.
@@ -364,17 +365,21 @@ impl Front {
         set_weight(supervisor.as_raw().unsigned_abs(), 0);
         let end = serde_json::to_vec(&ToSupervisor::JobEnded).ok()?;
         self.helpers.channel.send(&end, None).ok()?;
-        let started = lull_linux::clock::now();
-        while lull_linux::clock::now().since(started) < lull_core::Nanos::from_millis(LAST_WORDS_MS.into()) {
+        let deadline = lull_linux::clock::now().plus(lull_core::Nanos::from_millis(LAST_WORDS_MS.into()));
+        loop {
+            let left = deadline.since(lull_linux::clock::now());
+            if left == lull_core::Nanos::ZERO {
+                return None;
+            }
             // SAFETY: the channel lives in self for the whole call.
             let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(self.helpers.channel.as_raw_fd()) };
-            let _ = poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], PollTimeout::from(LAST_WORDS_MS));
+            let left_ms = u16::try_from(left.0.div_ceil(1_000_000)).unwrap_or(LAST_WORDS_MS);
+            let _ = poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], PollTimeout::from(left_ms));
             if let Some(summary) = self.hear() {
                 return Some(summary);
             }
             self.helpers.supervisor?;
         }
-        None
     }
 }
 

@@ -24,7 +24,7 @@ fn groups_are_thawed_and_removed() {
     let state = frozen.join("freezer.state");
     // Its last process ends once it is thawed, or is not thawed at all.
     let reader = std::thread::spawn(move || {
-        for _ in 0..1_000 {
+        for _ in 0..12_000 {
             if std::fs::read_to_string(&state).unwrap().trim() == "THAWED" {
                 std::fs::remove_file(&state).unwrap();
                 return true;

@@ -19,7 +19,7 @@ use tempfile::TempPath;
 use crate::beats::{Beat, Beats};
 use crate::error::Context;
 use crate::load::{LoadLine, LoadReport};
-use crate::process::{HELPERS_END, Options, POLL, Proc};
+use crate::process::{HELPERS_END, LAST_LINE, Options, POLL, Proc};
 use crate::progress::{self, Progress};
 use crate::record::Background;
 use crate::units::{Bytes, whole};
@@ -27,8 +27,6 @@ use crate::{Error, clock, stop};
 
 /// How long a background has to move its first byte; one in the idle class waits long for it while others compute.
 const FIRST_BYTES: Nanos = Nanos::from_secs(60);
-/// How long the last line of a job that has ended may be on its way.
-const LAST_LINE: Nanos = Nanos::from_millis(500);
 
 /// How much of a job's work is done.
 pub enum Meter {

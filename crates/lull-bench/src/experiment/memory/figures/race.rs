@@ -21,13 +21,11 @@ use lull_core::Nanos;
 use serde::Serialize;
 
 use crate::load::LoadLine;
-use crate::process::{Options, Proc, lines};
+use crate::process::{LAST_LINE, Options, Proc, lines};
 use crate::{Error, clock, stop};
 
 /// How often the parties are looked at.
 const LOOK: Duration = Duration::from_millis(5);
-/// How long the last line of a process that has ended may be on its way.
-const LAST_LINE: Nanos = Nanos::from_millis(500);
 
 /// One party: a working set that says when it is full, and how it is run.
 #[derive(Clone, Debug)]

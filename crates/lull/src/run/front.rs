@@ -51,6 +51,8 @@ const FORWARDED: [Signal; 8] = [
     Signal::SIGALRM,
     Signal::SIGWINCH,
 ];
+/// Those that end a process that does not handle them.
+const ENDS: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
 /// How long the front waits for the supervisor's last words. Far longer than they take: one that still loads its sensors, or
 /// has no CPU, is late.
 const LAST_WORDS_MS: u16 = 10_000;
@@ -358,13 +360,15 @@ impl Front {
         }
     }
 
-    /// Tells the supervisor that the job has ended and takes its summary.
+    /// Tells the supervisor that the job has ended and takes its summary. Who is tired of waiting may send a signal.
     fn last_words(&mut self) -> Option<Box<super::summary::Summary>> {
         let supervisor = self.helpers.supervisor?;
         // There is nobody left to be gentle for, and its own weight may be too little to answer in time.
         set_weight(supervisor.as_raw().unsigned_abs(), 0);
         let end = serde_json::to_vec(&ToSupervisor::JobEnded).ok()?;
         self.helpers.channel.send(&end, None).ok()?;
+        // Those by which the job was ended are none of ours.
+        while let Ok(Some(_)) = self.signals.read_signal() {}
         let deadline = lull_linux::clock::now().plus(lull_core::Nanos::from_millis(LAST_WORDS_MS.into()));
         loop {
             let left = deadline.since(lull_linux::clock::now());
@@ -374,12 +378,25 @@ impl Front {
             // SAFETY: the channel lives in self for the whole call.
             let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(self.helpers.channel.as_raw_fd()) };
             let left_ms = u16::try_from(left.0.div_ceil(1_000_000)).unwrap_or(LAST_WORDS_MS);
-            let _ = poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], PollTimeout::from(left_ms));
+            let mut fds = [fd, self.signals.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+            let _ = poll(&mut fds, PollTimeout::from(left_ms));
             if let Some(summary) = self.hear() {
                 return Some(summary);
             }
+            if self.is_interrupted() {
+                return None;
+            }
             self.helpers.supervisor?;
         }
+    }
+
+    /// Whether a signal has come that would end a process without a handler.
+    fn is_interrupted(&self) -> bool {
+        let mut is_interrupted = false;
+        while let Ok(Some(info)) = self.signals.read_signal() {
+            is_interrupted |= ENDS.iter().any(|signal| *signal as u32 == info.ssi_signo);
+        }
+        is_interrupted
     }
 }
 

@@ -243,8 +243,13 @@ impl Lender {
     /// From now on `promise` is what may be lost here; what is booked with caution stays so until it is proved to fit into the
     /// promise that it was born with: to prove that it fits into a small part takes for ever.
     pub fn set_promise(&mut self, promise: Loss, budget: &mut Budget) {
+        let rises = promise > budget.setting().promise;
         budget.set_promise(promise);
         self.book.set_promise(promise);
+        if rises {
+            // What failed only because others had a part for a moment.
+            self.book.pardon_within(budget.setting().rate());
+        }
     }
 
     /// Whose time it was since the last call.

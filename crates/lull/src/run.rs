@@ -181,8 +181,15 @@ impl Started {
             let _ = self.guardian_channel.borrow().send(&bye, None);
         }
         // Otherwise the guardian gives them back, when the job's last process has ended.
-        let queues = QueueSummary::at_end(&self.queues, freezer::is_empty(self.group.as_ref()));
-        freezer::remove_if_empty(self.group, &self.shed);
+        let is_over = freezer::is_empty(self.group.as_ref());
+        let queues = QueueSummary::at_end(&self.queues, is_over);
+        // What is left of the job is still held and bounded by a supervisor that answers.
+        let is_tended = outcome.as_ref().is_ok_and(|outcome| {
+            !outcome.lost_supervisor && (outcome.summary.is_some() || !wants_summary)
+        });
+        if is_over || !is_tended {
+            freezer::remove_if_empty(self.group, &self.shed);
+        }
         (outcome, queues)
     }
 }

@@ -41,8 +41,10 @@
 //!
 //! What was lost on all resources is booked here once more, for the report: the one promise is kept or broken by the sum.
 //!
-//! Units: nanoseconds of foreground time; a loss is a share of it. The foreground's time between two looks is at least the
-//! longest that any resource says: taken for that, the share lost is never told too small. Edge cases: parts are changed
+//! Units: nanoseconds of foreground time; a loss is a share of it. A part is a share of the time on its own resource, so needs
+//! are measured in that. For the sum the foreground's time in a second is taken for the longest that any resource says: it is at
+//! least that, so the share lost is not told too small. Not between two looks: resources book in lumps, each at its own time, and the
+//! longest of each look would add up to several times what it was. Edge cases: parts are changed
 //! about once a second, and at once for one that joins; a change that is too small is not made, so that noise moves
 //! nothing. Losses are booked late and in lumps: one counts for at most twice the part that was in force.
 
@@ -95,13 +97,23 @@ struct Part {
     contended_at: Option<Nanos>,
     /// For the first time.
     joined: Option<Nanos>,
-    /// What it had lost when the parts were last looked at.
-    lost_before: Nanos,
+    /// What was known when it was last settled.
+    before: Use,
     /// What it loses of late while it is contended, as a share.
     losing: f64,
 }
 
 impl Part {
+    /// For how long the foreground was at work there since it was last settled.
+    fn worked(&self) -> Nanos {
+        self.latest.worked.since(self.before.worked)
+    }
+
+    /// What it has lost there since.
+    fn lost(&self) -> Nanos {
+        self.latest.lost.since(self.before.lost)
+    }
+
     fn is_gone(&self, now: Nanos) -> bool {
         self.contended_at.is_none_or(|at| now.since(at) >= GONE)
     }
@@ -111,10 +123,10 @@ impl Part {
 #[derive(Clone, Debug)]
 pub struct Division {
     parts: Vec<Part>,
-    /// What was lost on all resources.
+    /// What was lost on all resources until it was last settled.
     whole: Budget,
-    divided: Nanos,
-    worked_before: Nanos,
+    settled: Nanos,
+    looked: Nanos,
     /// Whether any resource was ever contended.
     has_begun: bool,
 }
@@ -125,8 +137,8 @@ impl Division {
         Self {
             parts: Vec::new(),
             whole: Budget::new(BudgetSetting { promise, ..BudgetSetting::default() }),
-            divided: Nanos::ZERO,
-            worked_before: Nanos::ZERO,
+            settled: Nanos::ZERO,
+            looked: Nanos::ZERO,
             has_begun: false,
         }
     }
@@ -139,14 +151,15 @@ impl Division {
     /// Takes in what is known of all resources, always in the same order; new ones come last. Returns what to tell them.
     /// To be asked before anything that may be lost is booked, as often as there is time.
     pub fn look(&mut self, now: Nanos, uses: &[Use]) -> Vec<Change> {
-        self.book(now, uses);
+        self.note(now, uses);
         let joins: Vec<usize> = self.places(|part| part.share.is_none() && part.contended_at == Some(now));
-        let is_due = now.since(self.divided) >= EVERY;
+        let is_due = now.since(self.settled) >= EVERY;
         if joins.is_empty() && !is_due {
             return Vec::new();
         }
         if is_due {
             self.measure(now);
+            self.settle(now);
         }
         let mut changes = Vec::new();
         let is_wanted =
@@ -191,49 +204,57 @@ impl Division {
     /// What was lost on one resource, as a share of the foreground's time.
     pub fn lost_on(&self, resource: usize) -> f64 {
         let lost = self.parts.get(resource).map_or(Nanos::ZERO, |part| part.latest.lost);
-        lost.0 as f64 / (self.whole.worked().0 as f64).max(1.0)
+        lost.0 as f64 / (self.whole_by_now().worked().0 as f64).max(1.0)
     }
 
     /// How the promise was kept so far, over all resources.
     pub fn kept(&self) -> Kept {
-        self.whole.kept()
+        self.whole_by_now().kept()
     }
 
     fn places(&self, is_one: impl Fn(&Part) -> bool) -> Vec<usize> {
         self.parts.iter().enumerate().filter(|(_, part)| is_one(part)).map(|(place, _)| place).collect()
     }
 
-    fn book(&mut self, now: Nanos, uses: &[Use]) {
+    fn note(&mut self, now: Nanos, uses: &[Use]) {
+        self.looked = now;
         self.parts.resize(self.parts.len().max(uses.len()), Part::default());
-        let mut worked = Nanos::ZERO;
-        let mut lost = Nanos::ZERO;
         for (part, latest) in self.parts.iter_mut().zip(uses) {
-            worked = worked.max(latest.worked.since(part.latest.worked));
-            lost = lost.plus(latest.lost.since(part.latest.lost));
             part.latest = *latest;
             if latest.contended {
                 part.contended_at = Some(now);
             }
         }
-        self.whole.pass(worked);
-        self.whole.spend(lost);
+    }
+
+    /// What was lost on all resources, the time since it was last settled included.
+    fn whole_by_now(&self) -> Budget {
+        let mut whole = self.whole.clone();
+        let span = self.looked.since(self.settled);
+        let worked = self.parts.iter().map(Part::worked).max().unwrap_or(Nanos::ZERO);
+        whole.pass(worked.min(span));
+        whole.spend(self.parts.iter().fold(Nanos::ZERO, |sum, part| sum.plus(part.lost())));
+        whole
+    }
+
+    fn settle(&mut self, now: Nanos) {
+        self.whole = self.whole_by_now();
+        self.settled = now;
+        for part in &mut self.parts {
+            part.before = part.latest;
+        }
     }
 
     /// What each loses of late.
     fn measure(&mut self, now: Nanos) {
-        self.divided = now;
-        let worked = self.whole.worked();
-        let span = worked.since(self.worked_before).0 as f64;
-        self.worked_before = worked;
-        let weight = (span / OF_LATE.0 as f64).min(1.0);
         for part in &mut self.parts {
-            let lost = part.latest.lost.since(part.lost_before).0 as f64;
-            part.lost_before = part.latest.lost;
             // What is lost while nobody contends says nothing of what will be.
             let is_used = part.contended_at.is_some_and(|at| now.since(at) < EVERY);
             if let Some(share) = part.share.filter(|_| is_used) {
+                let span = part.worked().0 as f64;
+                let weight = (span / OF_LATE.0 as f64).min(1.0);
                 let most = share.fraction() * 2.0;
-                part.losing += weight * ((lost / span.max(1.0)).min(most) - part.losing);
+                part.losing += weight * ((part.lost().0 as f64 / span.max(1.0)).min(most) - part.losing);
             }
         }
     }

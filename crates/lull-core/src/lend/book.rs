@@ -171,6 +171,17 @@ impl Book {
         }
     }
 
+    /// Rungs that are known to lose no more than `room` may be tried again, with what is known of them.
+    pub(super) fn pardon_within(&mut self, room: Loss) {
+        for record in self.records.iter_mut().filter(|record| record.barred_until != Nanos::MAX) {
+            if record.known().is_some_and(|slowdown| slowdown.ratio - 1.0 <= room.fraction()) {
+                record.failures = record.failures.saturating_sub(1);
+                record.barred_until = Nanos::ZERO;
+                record.convicted = false;
+            }
+        }
+    }
+
     /// Every rung as bold as `rung`, or bolder, is as harmful as it: not to be used before `until`.
     pub(super) fn bar(&mut self, rung: Rung, until: Nanos) {
         self.of_mut(rung).barred_until = until;

@@ -12,7 +12,7 @@
 //! The generation tells a file from a later one with the same inode number, so that a file that is gone is never taken
 //! for another. Opening needs CAP_DAC_READ_SEARCH, in the first user namespace.
 //!
-//! Edge cases: a file system that is mounted nowhere in this mount namespace, or has handles of another form, cannot be
+//! Nothing of a file system is held open between two files, or it could not be unmounted while a job runs. Edge cases: a file system that is mounted nowhere in this mount namespace, or has handles of another form, cannot be
 //! opened; that is remembered for a while. Files are opened for reading without touching their access times; whoever
 //! watches them by inotify or fanotify sees that.
 
@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
 
@@ -111,26 +111,27 @@ impl Handle {
 
 /// A mounted file system.
 struct FileSystem {
-    directory: File,
+    point: PathBuf,
+    dev: DevT,
     pattern: Handle,
     form: Form,
 }
 
 impl FileSystem {
-    fn at(point: &Path) -> io::Result<Self> {
-        let mut options = std::fs::OpenOptions::new();
-        let directory = options.read(true).custom_flags(libc::O_DIRECTORY | libc::O_NONBLOCK).open(point)?;
+    fn at(point: &Path, dev: DevT) -> io::Result<Self> {
+        let directory = directory_of(point, dev)?;
         let pattern = Handle::of(&directory)?;
         let form = pattern.form(directory.metadata()?.ino()).ok_or(io::ErrorKind::Unsupported)?;
-        Ok(Self { directory, pattern, form })
+        Ok(Self { point: point.to_owned(), dev, pattern, form })
     }
 
     fn open(&self, file: &FileId) -> io::Result<File> {
+        let directory = directory_of(&self.point, self.dev)?;
         let handle = self.pattern.naming(self.form, file).ok_or(io::ErrorKind::InvalidInput)?;
         let flags = libc::O_RDONLY | libc::O_NOATIME | libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_LARGEFILE;
         // SAFETY: an open directory of the file system and a handle with as many bytes as it says.
         let fd = unsafe {
-            libc::open_by_handle_at(self.directory.as_raw_fd(), (&raw const handle).cast_mut().cast(), flags)
+            libc::open_by_handle_at(directory.as_raw_fd(), (&raw const handle).cast_mut().cast(), flags)
         };
         if fd < 0 {
             return Err(io::Error::last_os_error());
@@ -140,7 +141,18 @@ impl FileSystem {
     }
 }
 
-/// Opens files by number. Keeps one descriptor per file system.
+/// What is mounted there now, if it is that file system.
+fn directory_of(point: &Path, dev: DevT) -> io::Result<File> {
+    let mut options = std::fs::OpenOptions::new();
+    let directory = options.read(true).custom_flags(libc::O_DIRECTORY | libc::O_NONBLOCK).open(point)?;
+    if DevT::from_stat(directory.metadata()?.dev()) == dev {
+        Ok(directory)
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Opens files by number.
 pub struct Inodes {
     root: Root,
     known: HashMap<DevT, (Nanos, Option<FileSystem>)>,
@@ -170,7 +182,14 @@ impl Inodes {
             self.known.insert(file.dev, (now, found));
         }
         match self.known.get(&file.dev) {
-            Some((_, Some(system))) => system.open(file),
+            Some((_, Some(system))) => {
+                let found = system.open(file);
+                if found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+                    // It may be mounted somewhere else by now.
+                    self.known.remove(&file.dev);
+                }
+                found
+            }
             _ => Err(io::ErrorKind::Unsupported.into()),
         }
     }
@@ -178,11 +197,8 @@ impl Inodes {
     fn find(&self, dev: DevT) -> Option<FileSystem> {
         let table = MountTable::parse(&self.root.read("/proc/self/mountinfo")?);
         // Of several mounts some may be of single files, or hidden below others.
-        table.iter().filter(|mount| mount.dev == dev).find_map(|mount| {
-            let system = FileSystem::at(&self.root.path(&mount.point)).ok()?;
-            let there = system.directory.metadata().ok()?.dev();
-            (DevT::from_stat(there) == dev).then_some(system)
-        })
+        let mut points = table.iter().filter(|mount| mount.dev == dev).map(|mount| self.root.path(&mount.point));
+        points.find_map(|point| FileSystem::at(&point, dev).ok())
     }
 }
 

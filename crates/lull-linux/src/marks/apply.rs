@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::probe::cpu::IOPRIO_IDLE;
 
-/// Added to the job's own `oom_score_adj`: far above what desktops and init systems give to what they like least.
-pub(super) const OOM_SCORE_STEP: i32 = 500;
+/// Added to the job's own `oom_score_adj`: with the most that there is, no program of the foreground is larger.
+pub(super) const OOM_SCORE_STEP: i32 = 1000;
 const OOM_SCORE_MAX: i32 = 1000;
 /// Long enough for timers to fire together, short beside the disk's and the user's times.
 const TIMER_SLACK_NS: libc::c_ulong = 1_000_000;

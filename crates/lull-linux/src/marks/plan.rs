@@ -88,7 +88,7 @@ impl Plan {
         plan.cpu_marks(facts);
         plan.disk_marks(facts);
         plan.marks = plan.marks.with(Mark::OomScore).with(Mark::TimerSlack);
-        plan.reason("oom_score_adj +500", Effect::Takes, "the job goes first when memory runs out");
+        plan.reason("oom_score_adj +1000", Effect::Takes, "the job goes first when memory runs out");
         plan.reason(
             "timer slack 1 ms",
             Effect::Takes,

@@ -132,9 +132,10 @@ impl Disk {
         foreground.in_service > 0 || (latest > Nanos::ZERO && now.since(latest) < LATELY)
     }
 
-    /// What the foreground does and loses here; `None` where the sensor cannot say what it loses.
+    /// What the foreground does and loses here; `None` where the sensor cannot say what it loses, and where a fixed interval
+    /// is kept whatever it costs.
     pub(crate) fn usage(&mut self, now: Nanos) -> Option<Use> {
-        if matches!(self.sensor, Sensor::Fallback { .. }) {
+        if matches!(self.sensor, Sensor::Fallback { .. }) || self.aim.interval != IntervalChoice::Auto {
             return None;
         }
         let background = self.latest().background;

@@ -29,7 +29,7 @@ use super::net::when_used::WhenUsed;
 use super::promise::Promise;
 use super::reader::Reader;
 use super::regulator::Regulator;
-use super::spare::Spare;
+use super::spare::{Look, Spare};
 
 /// A held call is looked at again after this long: its thread may have been sent a signal that it must see.
 const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
@@ -147,7 +147,7 @@ impl Engine {
             waiters: HashMap::new(),
             granted: HashMap::new(),
             reader: Reader::default(),
-            spare: Spare::new(family.clone()),
+            spare: Spare::default(),
             family,
             background_seen: 0,
             granted_calls: 0,
@@ -330,7 +330,7 @@ impl Engine {
         next.sooner(self.write_back(now));
         next.sooner(self.let_signals_through(now));
         let is_held = self.wants_hold();
-        next.sooner(self.spare.turn(now, is_held));
+        next.sooner(self.spare.turn(now, is_held, || Look::at(&self.family)));
         let held = !self.waiters.is_empty() || self.wants_frozen(now);
         match (held, self.held_since) {
             (true, None) => self.held_since = Some(now),

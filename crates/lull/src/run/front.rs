@@ -51,7 +51,7 @@ const FORWARDED: [Signal; 8] = [
     Signal::SIGALRM,
     Signal::SIGWINCH,
 ];
-/// Those that end a process that does not handle them.
+/// By these people end a program.
 const ENDS: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
 /// How long the front waits for the supervisor's last words. Far longer than they take: one that still loads its sensors, or
 /// has no CPU, is late.
@@ -390,13 +390,24 @@ impl Front {
         }
     }
 
-    /// Whether a signal has come that would end a process without a handler.
+    /// Whether a signal has come that says so.
     fn is_interrupted(&self) -> bool {
         let mut is_interrupted = false;
         while let Ok(Some(info)) = self.signals.read_signal() {
-            is_interrupted |= ENDS.iter().any(|signal| *signal as u32 == info.ssi_signo);
+            let ends = |signal: &Signal| *signal as u32 == info.ssi_signo && !is_ignored(*signal);
+            is_interrupted |= ENDS.iter().any(ends);
         }
         is_interrupted
+    }
+}
+
+/// Whether this process was started to ignore it, as by nohup. It comes to the descriptor nevertheless.
+fn is_ignored(signal: Signal) -> bool {
+    // SAFETY: all zero is a valid record, and the call only fills it.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal as i32, std::ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
     }
 }
 

@@ -26,20 +26,19 @@ fn mask(status: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// The pending signals that are neither blocked nor ignored, as the status has them.
+/// The pending signals that are not ignored, as the status has them.
 fn pending(status: &str) -> u64 {
-    let pending = mask(status, "SigPnd") | mask(status, "ShdPnd");
-    pending & !mask(status, "SigBlk") & !mask(status, "SigIgn")
+    (mask(status, "SigPnd") | mask(status, "ShdPnd")) & !mask(status, "SigIgn")
 }
 
 /// Whether thread `tid` has a signal to handle, or is gone.
 pub(crate) fn is_pending(tid: u32) -> bool {
-    status_of(tid).is_none_or(|status| pending(&status) != 0)
+    status_of(tid).is_none_or(|status| pending(&status) & !mask(&status, "SigBlk") != 0)
 }
 
-/// Whether process `pid` has a signal to handle by which others talk to it.
-pub(crate) fn is_spoken_to(pid: u32) -> bool {
-    status_of(pid).is_some_and(|status| pending(&status) & spoken() != 0)
+/// The signals by which others talk to process `pid` that it has not taken, blocked ones too.
+pub(crate) fn untaken(pid: u32) -> u64 {
+    status_of(pid).map_or(0, |status| pending(&status) & spoken())
 }
 
 fn status_of(tid: u32) -> Option<String> {

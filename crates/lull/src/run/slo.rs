@@ -115,7 +115,9 @@ fn page_in(text: &str) -> Result<Source, String> {
     }
     let uri: ureq::http::Uri = url.parse().map_err(|error| wrong(&format!("has no address ({error})")))?;
     // A number that is no port is taken for a part of the name.
-    let port = uri.authority().and_then(|host| host.as_str().rsplit_once(':'));
+    let place = uri.authority().map(|place| place.as_str());
+    let host = place.map(|place| place.rsplit_once('@').map_or(place, |(_, host)| host));
+    let port = host.and_then(|host| host.rsplit_once(':'));
     if uri.host().is_none_or(str::is_empty)
         || port.is_some_and(|(_, port)| !port.ends_with(']') && uri.port_u16().is_none())
     {

@@ -159,7 +159,8 @@ impl Delays {
 }
 
 /// What the front knows by itself.
-const KNOWN_WITHOUT_SUPERVISOR: [&str; 6] = ["is_complete", "command", "status", "wall_ns", "notes", "unmet"];
+const KNOWN_WITHOUT_SUPERVISOR: [&str; 7] =
+    ["is_complete", "command", "status", "wall_ns", "notes", "unmet", "queues"];
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

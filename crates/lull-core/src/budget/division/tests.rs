@@ -145,10 +145,43 @@ fn the_whole_adds_up_what_was_lost_in_the_time_of_the_longest() {
     let mut division = Division::new(Loss::percent(5));
     let usage = |worked, lost| Use { contended: true, worked: MS.times(worked), lost: MS.times(lost) };
     division.look(MS, &[usage(0, 0), usage(0, 0)]);
-    division.look(STEP, &[usage(1_000, 30), usage(500, 30)]);
+    division.look(MS.times(1_001), &[usage(1_000, 30), usage(500, 30)]);
     let kept = division.kept();
     assert!((kept.overall - 0.06).abs() < 1e-9 && !kept.promise, "{kept:?}");
     assert!((division.lost_on(1) - 0.03).abs() < 1e-9 && division.lost_on(7).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_booked_in_lumps_is_no_more_time_than_there_was() {
+    let mut division = Division::new(Loss::percent(5));
+    let mut uses = [Use { contended: true, ..Use::default() }; 3];
+    let mut now = Nanos::from_secs(1);
+    // Each is at work all the time and loses 2%; two book every 25 ms, one every 5 ms.
+    for turn in 0..60_000 / 5 {
+        now = now.plus(MS.times(5));
+        for (place, usage) in uses.iter_mut().enumerate() {
+            let millis = [5, 25, 25][place];
+            if (turn + place * 2) % (millis as usize / 5) == 0 {
+                usage.worked = usage.worked.plus(MS.times(millis));
+                usage.lost = usage.lost.plus(Loss::percent(2).of(MS.times(millis)));
+            }
+        }
+        division.look(now, &uses);
+    }
+    let kept = division.kept();
+    assert!((kept.overall - 0.06).abs() < 0.002 && !kept.promise, "{kept:?}");
+}
+
+#[test]
+fn what_is_used_seldom_and_spends_all_it_has_comes_to_half_as_well() {
+    let mut run = Run::new(2);
+    // A fifth of the time, in turns of half a second.
+    for _ in 0..40 {
+        run.run(500, &[ALL, ALL]);
+        run.run(2_000, &[ALL, None]);
+    }
+    let parts = run.percents();
+    assert!(parts.iter().all(|part| (part - 2.5).abs() < 0.5), "{parts:?}");
 }
 
 #[test]

@@ -47,6 +47,12 @@ fn generation(file: &File) -> u32 {
     u32::try_from(version & 0xffff_ffff).unwrap()
 }
 
+/// Directories that this process has open, but for the one that is being listed.
+fn directories_held() -> usize {
+    let entries = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    entries.filter(|entry| std::fs::metadata(entry.path()).is_ok_and(|meta| meta.is_dir())).count()
+}
+
 #[test]
 fn root_a_file_without_a_name_is_opened_and_one_of_another_generation_is_not() {
     // SAFETY: geteuid has no preconditions.
@@ -59,6 +65,7 @@ fn root_a_file_without_a_name_is_opened_and_one_of_another_generation_is_not() {
     let meta = file.metadata().unwrap();
     let id = FileId { dev: DevT::from_stat(meta.dev()), inode: meta.ino(), generation: generation(&file) };
     let mut inodes = Inodes::new(Root::real());
+    let before = directories_held();
     let mut found = match inodes.open(Nanos(1), &id) {
         Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {
             eprintln!("SKIPPED: the file system of the sources has no handles of a known form");
@@ -69,6 +76,7 @@ fn root_a_file_without_a_name_is_opened_and_one_of_another_generation_is_not() {
     let mut text = String::new();
     found.read_to_string(&mut text).unwrap();
     assert_eq!(text, "found");
+    assert_eq!(directories_held(), before, "nothing of the file system is held open");
     let other = FileId { generation: id.generation.wrapping_add(1), ..id };
     assert_eq!(inodes.open(Nanos(2), &other).unwrap_err().raw_os_error(), Some(libc::ESTALE));
 }

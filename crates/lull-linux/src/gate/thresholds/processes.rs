@@ -173,8 +173,8 @@ fn page_out_of(pid: i32, from: u64, wanted: u64, until: Nanos) -> io::Result<Pag
         };
         if outcome < 0 {
             let error = io::Error::last_os_error();
-            // The mapping may have gone meanwhile.
-            if error.raw_os_error() != Some(libc::ENOMEM) {
+            // The mapping may have gone meanwhile, or be one that stays: locked, or of huge pages.
+            if !matches!(error.raw_os_error(), Some(libc::ENOMEM | libc::EINVAL)) {
                 return Err(error);
             }
         }

@@ -284,9 +284,11 @@ impl RoomKeeper {
 /// Takes what the job has to give.
 fn take(job: &mut dyn Thresholds, action: &RoomAction) {
     let is_bounded = job.has_ceiling() && job.set_ceiling(action.ceiling_bytes).is_ok();
-    if !is_bounded && action.page_out_bytes > 0 {
+    if !is_bounded {
         // A ceiling that was set while there was swap would kill now.
         let _ = job.set_ceiling(None);
+    }
+    if !is_bounded && action.page_out_bytes > 0 {
         // What does not go now may go at the next look.
         let _ = job.page_out(action.page_out_bytes);
     }

@@ -18,7 +18,7 @@ fn choices_are_told_apart() {
     let page =
         Source::Page { url: "http://localhost:9/metrics".to_owned(), metric: "p99_seconds".to_owned() };
     assert_eq!((choice.source, choice.is_rate), (page, false));
-    for text in ["http://[::1]:9090/m lat{q=\"0.9 of\"}", "http://localhost/m m", "http://10.0.0.1/ m"] {
+    for text in ["http://[::1]:9090/m lat{q=\"0.9 of\"}", "http://localhost/m m", "http://u:p@10.0.0.1/ m"] {
         assert!(text.parse::<SloChoice>().is_ok(), "{text}");
     }
 }

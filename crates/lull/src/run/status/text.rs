@@ -2,8 +2,8 @@
 //!
 //! Problem: a job has several resources, and a terminal 80 columns. Cutting the line hides whatever comes last.
 //!
-//! Approach: what the job does now is on every page; behind it come as many of the other parts as fit, the rest on further
-//! pages. Widths are counted in characters.
+//! Approach: what the job does now is on every page, in a word where there is no room for more; behind it come as many of
+//! the other parts as fit, the rest on further pages. Widths are counted in characters.
 
 use super::super::messages::Status;
 use super::super::summary::bytes;
@@ -14,28 +14,30 @@ const BETWEEN: &str = " | ";
 /// One or more lines of at most `width` characters.
 pub(super) fn pages(status: &Status, width: usize) -> Vec<String> {
     let (head, parts) = (head(status), parts(status));
-    let whole = parts.iter().fold(head.clone(), |line, part| line + BETWEEN + part);
-    if length(&whole) <= width {
-        return vec![whole];
+    let whole = parts.iter().fold(head.clone(), |line, part| join(&line, part));
+    if length(&whole) <= width || parts.is_empty() {
+        return vec![cut(&whole, width)];
     }
     // Room for the number of the page.
     let room = width.saturating_sub(length(BETWEEN) + 3);
     let mut pages: Vec<String> = Vec::new();
     for part in &parts {
-        match pages.last_mut() {
-            Some(page) if length(page) + length(BETWEEN) + length(part) <= room => {
-                *page += &(BETWEEN.to_owned() + part)
+        let added = pages.last().map(|page| join(page, part)).filter(|page| length(page) <= room);
+        match (added, pages.last_mut()) {
+            (Some(added), Some(page)) => *page = added,
+            _ => {
+                let page = Some(join(&head, part)).filter(|page| length(page) <= room);
+                pages.push(page.unwrap_or_else(|| cut(&join(brief(status), part), room)));
             }
-            _ => pages.push(cut(&format!("{head}{BETWEEN}{part}"), room)),
         }
     }
     let count = pages.len();
-    let numbered =
-        |(index, page): (usize, String)| cut(&format!("{page}{BETWEEN}{}/{count}", index + 1), width);
-    match count {
-        0 | 1 => vec![cut(&whole, width)],
-        _ => pages.into_iter().enumerate().map(numbered).collect(),
-    }
+    let numbered = |(index, page): (usize, String)| cut(&join(&page, &format!("{}/{count}", index + 1)), width);
+    pages.into_iter().enumerate().map(numbered).collect()
+}
+
+fn join(line: &str, part: &str) -> String {
+    format!("{line}{BETWEEN}{part}")
 }
 
 fn length(text: &str) -> usize {
@@ -64,6 +66,15 @@ fn head(status: &Status) -> String {
         _ => "waiting: bound on requests in service",
     };
     format!("lull {doing}{BETWEEN}{active}")
+}
+
+/// The same in two words.
+fn brief(status: &Status) -> &'static str {
+    match (status.frozen, status.waiting, status.state) {
+        (true, ..) => "lull held",
+        (_, 0, _) | (_, _, 'I' | 'B') => "lull running",
+        _ => "lull waiting",
+    }
 }
 
 /// The resources that the job uses: where it was active, and what the foreground lost there.

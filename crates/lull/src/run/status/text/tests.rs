@@ -1,7 +1,7 @@
 //! What the line says, and on how many pages.
 
 use super::super::super::messages::LinkStatus;
-use super::{Status, pages};
+use super::{Status, pages, parts};
 
 fn text(status: &Status) -> String {
     pages(status, 1_000).remove(0)
@@ -66,6 +66,25 @@ fn what_does_not_fit_has_a_page_of_its_own() {
     }
     for part in ["vda B", "resident", "eth0", "wlan0", "40us with us"] {
         assert_eq!(shown.iter().filter(|page| page.contains(part)).count(), 1, "{part} in {shown:?}");
+    }
+}
+
+#[test]
+fn whatever_the_job_does_every_part_is_shown_whole() {
+    let frozen = |status| Status { frozen: true, ..status };
+    let all = [
+        busy(),
+        frozen(busy()),
+        frozen(Status { frozen_for_net: true, ..busy() }),
+        frozen(Status { frozen_for_cpu: true, frozen_for_test: true, ..busy() }),
+        Status { waiting: 3, state: 'F', ..busy() },
+        Status { waiting: 3, state: 'X', ..busy() },
+    ];
+    for status in all {
+        let shown = pages(&status, 79);
+        for part in parts(&status) {
+            assert!(shown.iter().any(|page| page.contains(&part)), "{part} in {shown:?}");
+        }
     }
 }
 

@@ -34,6 +34,7 @@ use crate::Error;
 use crate::beats::Beats;
 use crate::error::Context;
 use crate::slowdisk::{AttachArgs, DaemonArgs};
+use crate::stats::ratio;
 use crate::units::{Bytes, mb_per_s, whole};
 use crate::{corpus, stop};
 
@@ -213,6 +214,10 @@ pub struct LoadReport {
     /// Requests among them that were given up; their latency is only known to be longer than was counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: u64,
+    /// Requests among them that were answered before the counted time ended; none for loads in which that is all of them. An open
+    /// loop counts every arrival, however late its answer, so its throughput is in this number only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_time: Option<u64>,
     /// Requests among those of quiet [beats](crate::beats) that waited in a queue that had not been empty since a loaded beat.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub carried: u64,
@@ -278,6 +283,11 @@ impl LoadReport {
         let quiet = self.quiet.as_deref();
         let is_carried = quiet.is_some_and(|quiet| 2 * quiet.carried > quiet.requests);
         is_carried || self.unfinished > 0 || quiet.is_some_and(|quiet| quiet.unfinished > 0)
+    }
+
+    /// Requests answered in the counted time, per second.
+    pub fn requests_per_s(&self) -> Option<f64> {
+        ratio(self.in_time.unwrap_or(self.requests) as f64, self.seconds)
     }
 
     /// What a background load did between two instants: blocks of one size, no latencies.

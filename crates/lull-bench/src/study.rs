@@ -207,8 +207,7 @@ enum Rank {
 }
 
 fn requests_per_s(run: &Run) -> Option<f64> {
-    let report = run.foreground.as_ref()?;
-    ratio(report.requests as f64, report.seconds)
+    run.foreground.as_ref()?.requests_per_s()
 }
 
 /// A figure of the foreground over that of the undisturbed one: in the quiet beats of the same run where it has any, else in

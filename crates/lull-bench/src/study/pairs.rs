@@ -53,7 +53,7 @@ pub struct Standing {
     pub contender: String,
     /// Counted runs.
     pub runs: usize,
-    /// Foreground requests per second over those of `alone`.
+    /// Foreground requests answered per second over those of `alone`.
     pub throughput: Option<Interval>,
     /// Mean response time over that of `alone`.
     pub mean: Option<Interval>,
@@ -124,10 +124,7 @@ fn mean(moments: &[Moment], of: impl Fn(&Moment) -> f64) -> Option<f64> {
     ratio(moments.iter().map(of).sum(), moments.len() as f64)
 }
 
-const THROUGHPUT: Figure = |run| {
-    let report = run.foreground.as_ref()?;
-    ratio(report.requests as f64, report.seconds)
-};
+const THROUGHPUT: Figure = |run| run.foreground.as_ref()?.requests_per_s();
 // Where no request ended there is no latency, and above all no low one.
 const MEAN: Figure = |run| Some(latency(run)?.mean_ns as f64);
 const P99: Figure = |run| Some(latency(run)?.p99_ns as f64);

@@ -110,6 +110,19 @@ fn a_foreground_that_got_nothing_done_has_no_low_latency() {
 }
 
 #[test]
+fn what_is_answered_after_the_window_is_no_throughput() {
+    let mut records = vec![run("alone", 1, 10, 0), run("solo", 1, 0, 1_000), run("none", 1, 60, 900)];
+    if let Some(Record::Run(Run { foreground: Some(report), .. })) = records.get_mut(2) {
+        report.in_time = Some(60);
+    }
+    let study = Study::of(&records);
+    let pair = Pair::all(&study, &records).remove(0);
+    assert_eq!(pair.standing("none").unwrap().throughput.unwrap().value, 0.6);
+    let row = study.cases[0].rows.iter().find(|row| row.contender == "none").unwrap();
+    assert_eq!(row.foreground.unwrap().median, 0.6, "the aims are judged by the same figure");
+}
+
+#[test]
 fn only_the_counted_time_is_looked_at() {
     let Record::Run(run) = run("lull", 1, 15, 500) else { panic!("a run") };
     // Two seconds of four were counted.

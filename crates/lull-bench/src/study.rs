@@ -156,7 +156,7 @@ impl CaseStudy {
                 row.dominated_by = dominated_by;
             }
         }
-        let targets = targets::judge(case, &rows);
+        let targets = targets::judge(case, &rows, &rounds);
         Self { case: case.to_owned(), rows, targets }
     }
 }

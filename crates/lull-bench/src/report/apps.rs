@@ -111,7 +111,7 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
     }
     text.push_str(
         "Aims for lull at its defaults: p99 at most 1.10 × alone, throughput at least 98% of alone, background work at least that of the best contender \
-         that protects as well, dominated by none. Medians of ratios within rounds.\n\n\
+         that protects as well, dominated by none beyond chance (open below five rounds). Medians of ratios within rounds.\n\n\
          | pair | p99 | throughput | background | best that protects as well | dominated by | aims met |\n|---|---|---|---|---|---|---|\n",
     );
     for pair in &verdicts.pairs {

@@ -211,11 +211,23 @@ fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standin
     }
 }
 
+/// A contender's p99 over that of `alone` and its work over that of `solo`, in one round.
+fn figures(round: &Round<'_>, who: &str) -> Option<(f64, f64)> {
+    Some((within(round, who, "alone", P99)?, within(round, who, "solo", WORK)?))
+}
+
+/// How many of `by`, who dominate `name` by medians, do so beyond chance; none if there are too few rounds to tell.
+pub(super) fn certain_dominators(rounds: &[Round<'_>], name: &str, by: &[String]) -> Option<usize> {
+    let own = rounds.iter().filter(|round| figures(round, name).is_some()).count();
+    let all: Vec<Dominance> = by.iter().map(|by| dominance(rounds, by, name)).collect();
+    let certain = all.iter().filter(|one| one.certain).count();
+    // One that is certain decides, whatever the others would.
+    let decided = certain > 0 || (own >= FEW && all.iter().all(|one| one.rounds >= FEW));
+    decided.then_some(certain)
+}
+
 /// How sure it is that `by` dominates `name`.
 fn dominance(rounds: &[Round<'_>], by: &str, name: &str) -> Dominance {
-    let figures = |round: &Round<'_>, who: &str| {
-        Some((within(round, who, "alone", P99)?, within(round, who, "solo", WORK)?))
-    };
     let (theirs, ours): (Vec<_>, Vec<_>) =
         rounds.iter().filter_map(|round| Some((figures(round, by)?, figures(round, name)?))).unzip();
     let chance = bootstrap_chance(ours.len(), |drawn| {

@@ -38,7 +38,7 @@ use crate::error::Context;
 use crate::process::{Program, shown};
 use crate::record::Run;
 use crate::units::whole;
-use crate::{Error, clock, corpus, progress, stop};
+use crate::{Error, clock, progress, stop};
 
 pub mod args;
 pub mod case;
@@ -118,7 +118,7 @@ impl Bench<'_> {
             packages::install(&missing).unwrap_or_else(|error| eprintln!("{error}"));
         }
         eprintln!("making data files in {}", self.directory.display());
-        let places = Places::make(&self.directory, args.tree_size, args.common.seed)?;
+        let places = Places::make(&self.directory, args.trees(), args.tree_size, args.common.seed)?;
         for contender in args.contenders() {
             stop::check()?;
             match Equipped::of(&contender, args).obstacle(self.disk.as_deref(), self.program) {
@@ -266,7 +266,7 @@ fn one(
         _ => None,
     };
     empty(&places.scratch)?;
-    let cached = corpus::chill(&places.tree)?;
+    let cached = places.chill(work, instances)?;
     // Dropped after everything that runs in it.
     let group: Option<CpuGroup> = group_of(contender, HEADROOM.0, HEADROOM.1)?;
     control.extend(group.iter().flat_map(|group| group.told().iter().cloned()));
@@ -289,7 +289,7 @@ fn one(
     drop(keep);
     let mut notes = outcome.notes;
     if cached > 0.01 {
-        notes.push(format!("{:.0}% of the tree was cached when it began", cached * 100.0));
+        notes.push(format!("{:.0}% of a tree was cached when it began", cached * 100.0));
     }
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
         notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));

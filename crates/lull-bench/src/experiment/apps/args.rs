@@ -57,6 +57,13 @@ pub enum Work {
     Flood,
 }
 
+impl Work {
+    /// Whether it reads files that are not cached.
+    pub const fn reads_tree(self) -> bool {
+        matches!(self, Self::Tar | Self::Rsync | Self::Checksum)
+    }
+}
+
 /// The name on the command line and in records.
 pub fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
@@ -111,8 +118,8 @@ pub struct AppsArgs {
     /// Transactions per second of PostgreSQL.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub postgres_rate: u64,
-    /// Size of the tree that tar, rsync and sha256sum read.
-    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    /// Size of the tree that an instance of tar, rsync or sha256sum reads; each has one of its own.
+    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub tree_size: Bytes,
     /// smart's monitoring window; the source's is 10s, which needs a warm-up of two minutes.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
@@ -139,6 +146,12 @@ impl AppsArgs {
         self.foreground.len() * self.background.len() * self.instances.len()
     }
 
+    /// Trees that the jobs read at most, one for each instance; none if no job reads any.
+    pub fn trees(&self) -> u32 {
+        let most = self.instances.iter().copied().max().unwrap_or(0);
+        if self.background.iter().any(|work| work.reads_tree()) { most } else { 0 }
+    }
+
     /// How long a round of a case with so many contenders takes, in seconds.
     pub fn round_s(&self, contenders: usize) -> f64 {
         (self.warmup + self.common.seconds + PAUSE_S) * contenders as f64
@@ -147,7 +160,7 @@ impl AppsArgs {
     /// What makes two measurements comparable, and is not in the records of each run.
     pub fn terms(&self) -> String {
         format!(
-            "{} s after {} s, rates {}/{}/{}, tree {}, smart window {}, idle CPUs awake {}, lull flags '{}'",
+            "{} s after {} s, rates {}/{}/{}, a tree of {} per instance, smart window {}, idle CPUs awake {}, lull flags '{}'",
             self.common.seconds,
             self.warmup,
             self.redis_rate,

@@ -8,7 +8,8 @@
 //!      ├─ instance 2: …
 //!      └─ waits for the end of its input, which is that of the harness; then ends them all
 //! ```
-//! Those that read the tree drop its pages from the page cache after each pass, as a tree larger than memory would.
+//! Those that read files have a tree of their own for each instance, and drop its pages from the page cache after each pass, as a tree larger
+//! than memory would. With one tree for all, an instance would find what another has just read, or take from the cache what another is reading.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,8 +34,10 @@ const HOG: Bytes = Bytes(256 * Bytes::MIB);
 /// Where the jobs find and leave things.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// The tree that is read.
-    pub tree: corpus::Tree,
+    /// The trees that are read: `trees/1` by the first instance, and so on.
+    pub trees: Vec<corpus::Tree>,
+    /// The directory that holds them.
+    pub forest: PathBuf,
     /// A C project, not compiled.
     pub project: PathBuf,
     /// A file.
@@ -44,12 +47,26 @@ pub struct Places {
 }
 
 impl Places {
-    /// Makes what is not there yet in `directory`.
-    pub fn make(directory: &Path, tree_size: Bytes, seed: u64) -> Result<Self, Error> {
+    /// Makes what is not there yet in `directory`, so many trees among it.
+    ///
+    /// # Errors
+    /// When the disk has no room for the trees, or something cannot be made.
+    pub fn make(directory: &Path, trees: u32, tree_size: Bytes, seed: u64) -> Result<Self, Error> {
         // As large as makes many files and steady progress.
         let sizes = corpus::Sizes::Equal(Bytes(256 * Bytes::KIB));
+        let forest = directory.join("trees");
+        let root = |number: u32| forest.join(number.to_string());
+        let missing = (1..=trees).filter(|number| !root(*number).exists()).count() as u64;
+        if let Some(detail) = short_of(directory, Bytes(tree_size.0.saturating_mul(missing))) {
+            let detail = format!("{detail}; a smaller --tree-size or fewer --instances need less");
+            return Err(Error::Unmet { what: format!("room for {missing} trees of {tree_size}"), detail });
+        }
+        let plant = |number| {
+            corpus::tree(&root(number), tree_size, sizes, seed.wrapping_add(u64::from(number)))
+        };
         let places = Self {
-            tree: corpus::tree(&directory.join("tree"), tree_size, sizes, seed)?,
+            trees: (1..=trees).map(plant).collect::<Result<_, _>>()?,
+            forest,
             project: directory.join("source"),
             file: directory.join("file"),
             scratch: directory.join("scratch"),
@@ -57,6 +74,20 @@ impl Places {
         corpus::project(&places.project, UNITS.0, UNITS.1)?;
         corpus::data_file(&places.file, FILE, seed)?;
         Ok(places)
+    }
+
+    /// Makes what so many instances read cold. Returns the share of it that stayed cached.
+    ///
+    /// # Errors
+    /// When a file is gone, or after an interruption.
+    pub fn chill(&self, work: Work, instances: u32) -> Result<f64, Error> {
+        let mut cached = 0.0_f64;
+        if work.reads_tree() {
+            for (tree, _) in self.trees.iter().zip(0..instances) {
+                cached = cached.max(corpus::chill(tree)?);
+            }
+        }
+        Ok(cached)
     }
 
     fn quoted(path: &Path) -> String {
@@ -88,9 +119,13 @@ pub fn lacks_room(work: Work, instances: u32, tree_size: Bytes, scratch: &Path) 
         Work::Flood => FLOOD.0,
         _ => return None,
     };
+    short_of(scratch.parent().unwrap_or(scratch), Bytes(each.saturating_mul(u64::from(instances))))
+}
+
+/// What a place lacks to take so much; none if it can.
+fn short_of(place: &Path, wanted: Bytes) -> Option<String> {
     // A tenth more, as a file system gets slow when it is nearly full.
-    let needed = Bytes(each.saturating_mul(u64::from(instances)).saturating_mul(11) / 10);
-    let place = scratch.parent().unwrap_or(scratch);
+    let needed = Bytes(wanted.0.saturating_mul(11) / 10);
     let room = nix::sys::statvfs::statvfs(place).ok()?;
     let free = Bytes(room.blocks_available().saturating_mul(room.fragment_size()));
     (free.0 < needed.0).then(|| format!("{} has {free} free; {needed} are needed", place.display()))
@@ -120,9 +155,10 @@ pub(in crate::experiment) fn script(body: &str, instances: u32) -> String {
 
 /// One pass of instance `$i`.
 fn body(work: Work, places: &Places, program: &Program) -> String {
-    let [tree, project, file, scratch] =
-        [&places.tree.root, &places.project, &places.file, &places.scratch].map(|path| Places::quoted(path));
-    let forget = shown(&program.load_argv(["forget".as_ref(), places.tree.root.as_os_str()]));
+    let [forest, project, file, scratch] =
+        [&places.forest, &places.project, &places.file, &places.scratch].map(|path| Places::quoted(path));
+    let tree = format!("{forest}/$i");
+    let forget = format!("{} {tree}", shown(&program.load_argv(["forget"])));
     match work {
         Work::Tar => format!("tar -C {tree} -cf - . | zstd -q -1 -c && {forget}"),
         Work::Rsync => format!(

@@ -51,6 +51,12 @@ fn the_help_says_how_long_it_takes() {
 }
 
 #[test]
+fn trees_are_made_for_those_that_read_them() {
+    assert_eq!(args(&["--background", "rsync,memory", "--instances", "2,5"]).trees(), 5);
+    assert_eq!(args(&["--background", "flood,memory"]).trees(), 0);
+}
+
+#[test]
 fn a_directory_keeps_its_terms() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");

@@ -185,6 +185,9 @@ impl Bench<'_> {
             let detail = format!("not installed; install with: {}", packages::line(&lacks));
             return self.ledger.unmet(&case, None, detail);
         }
+        if let Some(detail) = case::lacks_option(work) {
+            return self.ledger.unmet(&case, None, detail);
+        }
         if let Some(detail) = case::lacks_room(work, instances, self.args.tree_size, &places.scratch) {
             return self.ledger.unmet(&case, None, detail);
         }

@@ -53,7 +53,7 @@ pub enum Work {
     Bzip2,
     /// Streaming over memory.
     Memory,
-    /// Writing as fast as the page cache takes it.
+    /// Writing through the page cache as fast as the disk takes it.
     Flood,
 }
 

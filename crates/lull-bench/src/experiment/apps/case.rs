@@ -13,6 +13,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::args::Work;
 use crate::experiment::cpu::case::Hogs;
@@ -26,8 +27,11 @@ use crate::{Error, corpus};
 const UNITS: (u32, u32) = (160, 6);
 /// What bzip2 compresses.
 const FILE: Bytes = Bytes(8 * Bytes::MIB);
-/// What a flood writes again and again, in one file each.
-const FLOOD: Bytes = Bytes(64 * Bytes::MIB);
+/// What a flood writes again and again, in one file each, piece by piece: each piece is on the disk before it counts, and the same one
+/// is not written again before the others, as it would never get there otherwise.
+const FLOOD: Bytes = Bytes(FLOOD_PIECES * FLOOD_PIECE.0);
+const FLOOD_PIECES: u64 = 8;
+const FLOOD_PIECE: Bytes = Bytes(64 * Bytes::MIB);
 /// Memory of each hog.
 const HOG: Bytes = Bytes(256 * Bytes::MIB);
 
@@ -112,6 +116,16 @@ impl Prepared {
     }
 }
 
+/// Why a program here cannot do what the job asks of it; none if it can, or is not there at all.
+pub fn lacks_option(work: Work) -> Option<String> {
+    if work != Work::Rsync {
+        return None;
+    }
+    let help = Command::new("rsync").arg("--help").stdin(Stdio::null()).output().ok()?;
+    let knows = String::from_utf8_lossy(&help.stdout).contains("--fsync");
+    (!knows).then(|| "this rsync has no --fsync, so its copies need not reach the disk".to_owned())
+}
+
 /// Why the disk is too small for what the job writes there; none if it is not.
 pub fn lacks_room(work: Work, instances: u32, tree_size: Bytes, scratch: &Path) -> Option<String> {
     let each = match work {
@@ -162,7 +176,7 @@ fn body(work: Work, places: &Places, program: &Program) -> String {
     match work {
         Work::Tar => format!("tar -C {tree} -cf - . | zstd -q -1 -c && {forget}"),
         Work::Rsync => format!(
-            "rsync -a --whole-file --out-format=%n --outbuf=L {tree}/ {scratch}/$i/ && rm -rf {scratch}/$i && {forget}"
+            "rsync -a --whole-file --fsync --out-format=%n --outbuf=L {tree}/ {scratch}/$i/ && rm -rf {scratch}/$i && {forget}"
         ),
         Work::Checksum => {
             format!("find {tree} -type f -print0 | xargs -0 -n 4 sha256sum && {forget}")
@@ -171,10 +185,14 @@ fn body(work: Work, places: &Places, program: &Program) -> String {
             "mkdir -p {scratch}/$i && cp {project}/* {scratch}/$i/ && make -C {scratch}/$i -j2 && make -s -C {scratch}/$i clean"
         ),
         Work::Bzip2 => format!("bzip2 -c {file}"),
-        Work::Flood => format!(
-            "dd if=/dev/zero of={scratch}/$i.dat bs=1M count={} conv=notrunc 2> /dev/null && echo 64 MiB",
-            FLOOD.0 / Bytes::MIB
-        ),
+        Work::Flood => {
+            let count = FLOOD_PIECE.0 / Bytes::MIB;
+            format!(
+                "flood_piece=$(( (${{flood_piece:-0}} + 1) % {FLOOD_PIECES} )); \
+                 dd if=/dev/zero of={scratch}/$i.dat bs=1M count={count} seek=$(( flood_piece * {count} )) \
+                 conv=notrunc,fsync 2> /dev/null && echo {count} MiB"
+            )
+        }
         Work::Memory => String::new(),
     }
 }

@@ -1,7 +1,7 @@
 use std::io::Read;
-use std::process::{Command, Stdio};
 
 use super::*;
+use crate::experiment::apps::packages;
 
 #[test]
 fn a_script_runs_its_instances_over_and_over_until_its_input_ends() {
@@ -30,12 +30,32 @@ fn the_jobs_do_their_work_and_say_so() {
     let places = Places::make(dir.path(), 1, Bytes(Bytes::MIB), 1).unwrap();
     std::fs::create_dir_all(&places.scratch).unwrap();
     let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
-    for work in [Work::Tar, Work::Checksum, Work::Bzip2, Work::Flood] {
+    for work in [Work::Tar, Work::Rsync, Work::Checksum, Work::Bzip2, Work::Flood] {
+        let lacks = packages::missing(packages::of_work(work));
+        if let Some(detail) = lacks_option(work).or_else(|| lacks.first().map(|name| format!("no {name}"))) {
+            eprintln!("SKIPPED: {work:?}: {detail}");
+            continue;
+        }
         let body = body(work, &places, &program).replace("$i", "1");
         let output = Command::new("sh").args(["-c", &body]).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && !output.stdout.is_empty(), "{work:?}: {body}: {errors}");
     }
+}
+
+#[test]
+fn a_flood_goes_through_its_file_and_waits_for_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let places = Places::make(dir.path(), 0, Bytes(1), 1).unwrap();
+    let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
+    // What dd is told, in place of dd.
+    let body = format!("dd() {{ echo $*; }}; {}", body(Work::Flood, &places, &program));
+    let output = Command::new("sh").args(["-c", &[body.as_str(); 9].join("; ")]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let seeks: Vec<&str> =
+        text.split_whitespace().filter_map(|word| word.strip_prefix("seek=")).collect();
+    assert_eq!(seeks, ["64", "128", "192", "256", "320", "384", "448", "0", "64"]);
+    assert_eq!((text.matches("conv=notrunc,fsync").count(), text.matches("64 MiB").count()), (9, 9));
 }
 
 #[test]

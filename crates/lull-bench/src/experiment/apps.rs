@@ -290,6 +290,7 @@ fn one(
     let outcome =
         trial::run(foreground, job, window, program, &mut |tick| watch.look(clock::now(), tick.background))?;
     drop(keep);
+    let ended = outcome.foreground.as_ref().map_or(Nanos::MAX, |report| Nanos(report.ended_ns));
     let mut notes = outcome.notes;
     if cached > 0.01 {
         notes.push(format!("{:.0}% of a tree was cached when it began", cached * 100.0));
@@ -316,7 +317,7 @@ fn one(
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
         foreground: outcome.foreground,
         background: outcome.background,
-        over_time: watch.moments(),
+        over_time: watch.until(ended),
         held_s,
         counted: true,
         notes,

@@ -75,7 +75,7 @@ const PAUSE_S: f64 = 1.0;
 
 /// How long it takes, for who leaves it alone meanwhile.
 pub const HELP: &str = "\
-Time: a run takes --warmup and --seconds and one second more; cases × contenders × rounds of them. Everything at its defaults (56 cases,
+Time: a run takes --warmup and --seconds and one second more (PostgreSQL's two more); cases × contenders × rounds of them. Everything at its defaults (56 cases,
 15 contenders, 5 rounds, 31 s a run) takes about 36 hours; a night, about 6 hours:
   lull bench apps --instances 2 --seconds 10 --contenders none,nice+ionice,idle,smart,lull
 No question is asked and one failure ends nothing. After Ctrl-C, a kill or a reboot the same command goes on where it was; the report of

@@ -23,7 +23,7 @@ struct Seen {
 }
 
 /// Looks now and then.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Watch {
     began: Nanos,
     seen: Option<Seen>,
@@ -57,9 +57,10 @@ impl Watch {
         }
     }
 
-    /// What was seen.
-    pub fn moments(self) -> Vec<Moment> {
-        self.moments
+    /// What was seen until `end`, when the counted time was over: a foreground may have been at work longer.
+    pub fn until(self, end: Nanos) -> Vec<Moment> {
+        let span_s = end.since(self.began).as_secs_f64();
+        self.moments.into_iter().filter(|moment| moment.at_s <= span_s).collect()
     }
 }
 

@@ -28,6 +28,7 @@ use lull_core::Nanos;
 
 use super::cpu::group_of;
 use super::ledger::{Ledger, Plan};
+use super::quiet::COLD;
 use super::told::{self, Told};
 use super::trial::{self, Foreground, Window};
 use super::{DATA, SETTLE};
@@ -292,7 +293,8 @@ fn one(
     drop(keep);
     let ended = outcome.foreground.as_ref().map_or(Nanos::MAX, |report| Nanos(report.ended_ns));
     let mut notes = outcome.notes;
-    if cached > 0.01 {
+    let is_cold = cached < COLD || !contender.has_background();
+    if !is_cold {
         notes.push(format!("{:.0}% of a tree was cached when it began", cached * 100.0));
     }
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
@@ -306,7 +308,7 @@ fn one(
     if outcome.background.as_ref().is_some_and(|background| background.bytes == 0) {
         notes.push("the background got nothing done that could be counted".to_owned());
     }
-    let summary = if contender.is_run() { told.read(&mut notes) } else { None };
+    let (summary, was_controlled) = told.of(contender, &mut notes);
     let held_s =
         summary.and_then(|summary| summary.get("held_ns")?.as_u64()).map(|held_ns| held_ns as f64 / 1e9);
     empty(&places.scratch)?;
@@ -319,7 +321,7 @@ fn one(
         background: outcome.background,
         over_time: watch.until(ended),
         held_s,
-        counted: true,
+        counted: is_cold && was_controlled,
         notes,
         ..Run::default()
     })

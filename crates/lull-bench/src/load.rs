@@ -176,11 +176,14 @@ fn end_after(begun: Nanos, seconds: Option<f64>) -> Option<Nanos> {
     seconds.map(|seconds| begun.plus(Nanos(whole(seconds * 1e9))))
 }
 
-/// Processor time of this process so far, user and system.
+/// Processor time of this process so far, user and system, and of the children that it has waited for.
 fn own_cpu_ns() -> Option<u64> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
     let nanos = |time: TimeVal| u64::try_from(time.num_nanoseconds()).ok();
-    nanos(usage.user_time())?.checked_add(nanos(usage.system_time())?)
+    let used = |who| {
+        let usage = getrusage(who).ok()?;
+        nanos(usage.user_time())?.checked_add(nanos(usage.system_time())?)
+    };
+    used(UsageWho::RUSAGE_SELF)?.checked_add(used(UsageWho::RUSAGE_CHILDREN)?)
 }
 
 /// Arguments of `load cpu-calibrate`.
@@ -252,7 +255,7 @@ pub struct LoadReport {
     /// Round trips of small datagrams beside a transfer; none if none were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Box<net::probe::Probed>>,
-    /// Processor time of the load's own process, user and system, from its start; none if it does not tell.
+    /// Processor time of the load's own process and of those that it has started, user and system, from its start; none if it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
     /// What it did in the [quiet beats](crate::beats) of the run; the rest of the report is that of loaded beats.

@@ -27,6 +27,7 @@ use std::time::Duration;
 use lull_core::Nanos;
 
 use super::cpu::group_of;
+use super::disturbance::Around;
 use super::ledger::{Ledger, Plan};
 use super::quiet::COLD;
 use super::told::{self, Told};
@@ -51,7 +52,7 @@ pub use args::{App, AppsArgs, Work};
 
 use args::name;
 use case::Places;
-use server::Server;
+use server::{Front, Server};
 use watch::Watch;
 
 /// Share of the CPUs that the headroom controller leaves free, in percent, and how often it adapts.
@@ -203,10 +204,8 @@ impl Bench<'_> {
             server.check()?;
             let equipped = Equipped::of(contender, args);
             let front = server.front(args.common.seed, round);
-            let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
-            let job = (work, instances, places);
-            let mut run =
-                one(&equipped, foreground, job, window, program, disk.as_deref(), &args.common.out)?;
+            let (served, job) = ((&*server, &front), (work, instances, places));
+            let mut run = one(&equipped, served, job, window, program, disk.as_deref(), &args.common.out)?;
             run.case.clone_from(&case);
             Ok(run)
         })
@@ -252,7 +251,7 @@ impl Equipped {
 /// One contender's run.
 fn one(
     equipped: &Equipped,
-    foreground: Option<&dyn Foreground>,
+    (server, front): (&Server, &Front),
     (work, instances, places): (Work, u32, &Places),
     window: Window,
     program: &Program,
@@ -287,9 +286,18 @@ fn one(
         (job, keep) = (Some(ready), file);
     }
     std::thread::sleep(SETTLE);
+    let foreground = contender.has_foreground().then_some(front as &dyn Foreground);
     let mut watch = Watch::begin(clock::now());
+    let (around, served) = (Around::begin(), server.cpu_time());
     let outcome =
         trial::run(foreground, job, window, program, &mut |tick| watch.look(clock::now(), tick.background))?;
+    let served_s = server.cpu_time().since(served).as_secs_f64();
+    let disturbance = around.end().and_then(|spent| {
+        let asked_s = outcome.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
+        // Shell loops end by a signal, their processes unwaited for; so what was seen of them stands for all of their life.
+        let background_s = watch.background_cpus().map(|cpus| cpus * spent.elapsed.as_secs_f64());
+        spent.beside(asked_s.map(|asked_s| asked_s + served_s), background_s)
+    });
     drop(keep);
     let ended = outcome.foreground.as_ref().map_or(Nanos::MAX, |report| Nanos(report.ended_ns));
     let mut notes = outcome.notes;
@@ -319,6 +327,7 @@ fn one(
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
         foreground: outcome.foreground,
         background: outcome.background,
+        disturbance,
         over_time: watch.until(ended),
         held_s,
         counted: is_cold && was_controlled,

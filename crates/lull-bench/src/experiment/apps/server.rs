@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 
 use lull_core::Nanos;
+use lull_linux::sense::processes;
 
 use super::args::{App, AppsArgs};
 use super::packages;
@@ -286,6 +287,12 @@ impl Server {
             load.extend([flag.into(), value]);
         }
         Ok(Self { load, process: Some(process) })
+    }
+
+    /// Processor time that it and its children have used so far; none for who edits, whose compilers the load accounts for.
+    pub fn cpu_time(&self) -> Nanos {
+        let family = |(process, _): &(Proc, ChildStdout)| processes::family(process.pid().as_raw());
+        self.process.as_ref().map_or(Nanos::ZERO, |process| processes::usage(&family(process)).cpu)
     }
 
     /// Whether it still runs.

@@ -11,6 +11,7 @@ use lull_linux::sense::machine::MachineTimes;
 use lull_linux::sense::processes;
 
 use crate::record::Moment;
+use crate::stats::ratio;
 
 /// How often.
 const EVERY: Nanos = Nanos::from_millis(500);
@@ -55,6 +56,12 @@ impl Watch {
                 held: family.iter().any(|pid| is_held(*pid)),
             });
         }
+    }
+
+    /// CPUs that the background used on average, as far as was seen; none if nothing was.
+    pub fn background_cpus(&self) -> Option<f64> {
+        let sum: f64 = self.moments.iter().map(|moment| moment.background_cpus).sum();
+        ratio(sum, self.moments.len() as f64)
     }
 
     /// What was seen until `end`, when the counted time was over: a foreground may have been at work longer.

@@ -155,11 +155,15 @@ impl Bench<'_> {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => return self.ledger.unmet(&name(&app), None, error.to_string()),
         };
+        let mut is_new = true;
         for work in &self.args.background {
             for instances in &self.args.instances {
-                if server.check().is_err() {
-                    // What one case did to it must not take the others away.
+                // What one case did to it must not take the others away; and the log of Redis only grows.
+                let is_spent = app == App::Redis && !is_new;
+                is_new = false;
+                if is_spent || server.check().is_err() {
                     eprintln!("starting {} again", name(&app));
+                    drop(server);
                     server = match Server::start(app, self.args, &place) {
                         Ok(server) => server,
                         Err(Error::Interrupted) => return Err(Error::Interrupted),

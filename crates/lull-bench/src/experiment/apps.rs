@@ -8,7 +8,7 @@
 //!  report: report.html, with everything in it
 //! ```
 //! The load of the foreground begins together with the background, not after it: controls that learn the foreground first
-//! must find it at work. The warm-up is the same for all and longer than what the slowest learns from.
+//! must find it at work. Their warm-up (`--settle`) is by default longer than what the slowest learns from; where it is not, smart's runs say so.
 //!
 //! A measurement that is killed goes on where it was when it is started again with the same output directory ([`Ledger::resume`]).
 //! What makes runs comparable and stands in none of them is kept beside them; other terms are refused there.
@@ -131,7 +131,7 @@ impl Bench<'_> {
                 Some(detail) => self.ledger.unmet("all", Some(&contender), detail)?,
             }
         }
-        let round_s = args.round_s(self.contenders.len());
+        let round_s = args.round_s(&self.contenders);
         eprintln!(
             "{} cases, {} contenders, {} rounds: about {} in all; interrupted, the same command goes on",
             args.cases(),
@@ -198,19 +198,21 @@ impl Bench<'_> {
             return self.ledger.unmet(&case, None, detail);
         }
         let (args, program, disk) = (self.args, self.program, self.disk.clone());
-        let window = Window { warmup: seconds(args.warmup), length: seconds(args.common.seconds) };
+        let length = seconds(args.common.seconds);
         let count = self.contenders.len();
-        let run_s = args.round_s(count) * f64::from(args.common.rounds);
+        let run_s = args.round_s(&self.contenders) * f64::from(args.common.rounds);
         eprintln!("{case}: {count} contenders, {} rounds, about {run_s:.0} s", args.common.rounds);
         let plan =
             Plan { contenders: self.contenders.clone(), seed: args.common.seed, rounds: args.common.rounds };
         self.ledger.rounds(&case, &plan, &mut |contender, round| {
             server.check()?;
             let equipped = Equipped::of(contender, args);
+            let window = Window { warmup: seconds(args.warmup_s(contender)), length };
             let front = server.front(args.common.seed, round);
             let (served, job) = ((&*server, &front), (work, instances, places));
             let mut run = one(&equipped, served, job, window, program, disk.as_deref(), &args.common.out)?;
             run.case.clone_from(&case);
+            run.notes.extend(args.unlearnt(contender));
             Ok(run)
         })
     }

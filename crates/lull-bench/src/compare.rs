@@ -200,10 +200,7 @@ fn figures(records: &[Record]) -> BTreeMap<Key, Vec<f64>> {
 type Figure = fn(&Run) -> Option<f64>;
 
 const FOREGROUND: [(&str, &str, Figure); 4] = [
-    ("requests/s", "requests / alone", |run| {
-        let report = run.foreground.as_ref()?;
-        ratio(report.requests as f64, report.seconds)
-    }),
+    ("requests/s", "requests / alone", |run| run.foreground.as_ref()?.requests_per_s()),
     ("mean", "mean / alone", |run| Some(run.foreground.as_ref()?.latency?.mean_ns as f64)),
     ("p50", "p50 / alone", |run| Some(run.foreground.as_ref()?.latency?.p50_ns as f64)),
     ("p99", "p99 / alone", |run| Some(run.foreground.as_ref()?.latency?.p99_ns as f64)),

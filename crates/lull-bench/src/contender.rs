@@ -28,9 +28,10 @@
 //! | `manners` | `lull run --policy manners -- CMD` |
 //! | `lull` | `lull run -- CMD`; `lull FLAGS` for each further set of flags |
 //!
-//! `bfq` and those with `ionice` belong to the experiments on disks; `again`, `nice`, `sched-idle`, `cpu.idle`, `headroom` and
+//! `bfq` and those with `ionice` belong to the experiments on disks; `nice`, `sched-idle`, `cpu.idle`, `headroom` and
 //! `cpulimit` to those on the CPU, `dscp` to `vegas` to those on the network, `limit` to `dirty-bytes` to those on
-//! memory, `smart` and `manners` to those on the CPU and with real applications, `cgroup`, `cgroup-bfq` and `suspend` to the latter.
+//! memory, `smart` and `manners` to those on the CPU and with real applications, `cgroup`, `cgroup-bfq` and `suspend` to the latter;
+//! `again` to all but those on disks.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -170,8 +171,9 @@ static MEMORY: [Contender; 10] = [
 ];
 
 /// Those of the experiments with real applications.
-static APPS: [Contender; 14] = [
+static APPS: [Contender; 15] = [
     Contender::Alone,
+    Contender::Again,
     Contender::Solo,
     Contender::Unmanaged,
     Contender::Nice,

@@ -20,6 +20,7 @@
 //! | [`ledger`] | the log and the records of a measurement |
 //! | [`trial`] | one run |
 //! | [`told`] | what lull tells of a run of its own |
+//! | `disturbance` | what others had of the machine meanwhile |
 //! | [`host`] | facts of the machine |
 
 use std::path::Path;
@@ -40,6 +41,7 @@ pub mod args;
 pub mod awake;
 pub mod cpu;
 pub mod disk;
+mod disturbance;
 pub mod host;
 pub mod ledger;
 pub mod memory;

@@ -34,6 +34,7 @@ use crate::Error;
 use crate::beats::Beats;
 use crate::error::Context;
 use crate::slowdisk::{AttachArgs, DaemonArgs};
+use crate::stats::ratio;
 use crate::units::{Bytes, mb_per_s, whole};
 use crate::{corpus, stop};
 
@@ -175,11 +176,14 @@ fn end_after(begun: Nanos, seconds: Option<f64>) -> Option<Nanos> {
     seconds.map(|seconds| begun.plus(Nanos(whole(seconds * 1e9))))
 }
 
-/// Processor time of this process so far, user and system.
+/// Processor time of this process so far, user and system, and of the children that it has waited for.
 fn own_cpu_ns() -> Option<u64> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
     let nanos = |time: TimeVal| u64::try_from(time.num_nanoseconds()).ok();
-    nanos(usage.user_time())?.checked_add(nanos(usage.system_time())?)
+    let used = |who| {
+        let usage = getrusage(who).ok()?;
+        nanos(usage.user_time())?.checked_add(nanos(usage.system_time())?)
+    };
+    used(UsageWho::RUSAGE_SELF)?.checked_add(used(UsageWho::RUSAGE_CHILDREN)?)
 }
 
 /// Arguments of `load cpu-calibrate`.
@@ -213,6 +217,10 @@ pub struct LoadReport {
     /// Requests among them that were given up; their latency is only known to be longer than was counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: u64,
+    /// Requests among them that were answered before the counted time ended; none for loads in which that is all of them. An open
+    /// loop counts every arrival, however late its answer, so its throughput is in this number only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_time: Option<u64>,
     /// Requests among those of quiet [beats](crate::beats) that waited in a queue that had not been empty since a loaded beat.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub carried: u64,
@@ -247,7 +255,7 @@ pub struct LoadReport {
     /// Round trips of small datagrams beside a transfer; none if none were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Box<net::probe::Probed>>,
-    /// Processor time of the load's own process, user and system, from its start; none if it does not tell.
+    /// Processor time of the load's own process and of those that it has started, user and system, from its start; none if it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
     /// What it did in the [quiet beats](crate::beats) of the run; the rest of the report is that of loaded beats.
@@ -278,6 +286,11 @@ impl LoadReport {
         let quiet = self.quiet.as_deref();
         let is_carried = quiet.is_some_and(|quiet| 2 * quiet.carried > quiet.requests);
         is_carried || self.unfinished > 0 || quiet.is_some_and(|quiet| quiet.unfinished > 0)
+    }
+
+    /// Requests answered in the counted time, per second.
+    pub fn requests_per_s(&self) -> Option<f64> {
+        ratio(self.in_time.unwrap_or(self.requests) as f64, self.seconds)
     }
 
     /// What a background load did between two instants: blocks of one size, no latencies.

@@ -88,7 +88,7 @@ pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
 pub fn one_line(run: &Run) -> String {
     let mut parts = vec![format!("{} round {} {:12}", run.case, run.round, run.contender)];
     if let Some(foreground) = &run.foreground {
-        let rate = foreground.requests as f64 / foreground.seconds.max(1e-9);
+        let rate = foreground.requests_per_s().unwrap_or(0.0);
         let mut part = match foreground.requests {
             0 => "foreground: no request ended".to_owned(),
             _ if rate < 10.0 => format!("foreground {rate:.2}/s"),

@@ -156,7 +156,7 @@ impl CaseStudy {
                 row.dominated_by = dominated_by;
             }
         }
-        let targets = targets::judge(case, &rows);
+        let targets = targets::judge(case, &rows, &rounds);
         Self { case: case.to_owned(), rows, targets }
     }
 }
@@ -207,8 +207,7 @@ enum Rank {
 }
 
 fn requests_per_s(run: &Run) -> Option<f64> {
-    let report = run.foreground.as_ref()?;
-    ratio(report.requests as f64, report.seconds)
+    run.foreground.as_ref()?.requests_per_s()
 }
 
 /// A figure of the foreground over that of the undisturbed one: in the quiet beats of the same run where it has any, else in

@@ -24,6 +24,7 @@ use lull_core::Nanos;
 use lull_linux::cgroup::{GroupError, GroupName, JobGroup, Written, sweep_leftovers};
 use lull_linux::probe::{CgroupFacts, elsewhere};
 use lull_linux::root::Root;
+use lull_linux::sense::machine;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
@@ -92,8 +93,13 @@ impl Quota {
         std::fs::write(&file, text).at("set the quota in", &file)
     }
 
-    /// Processor time that the group's living processes have used.
+    /// Processor time that the group has used: by its own account where it has one, else what its living processes have, which falls
+    /// back when one ends.
     pub fn used(&self) -> Nanos {
+        machine::group_time(&self.directory).unwrap_or_else(|| self.used_by_the_living())
+    }
+
+    fn used_by_the_living(&self) -> Nanos {
         let procs = std::fs::read_to_string(self.directory.join("cgroup.procs")).unwrap_or_default();
         procs.lines().filter_map(|line| process_time(line.parse().ok()?)).fold(Nanos::ZERO, Nanos::plus)
     }

@@ -8,7 +8,7 @@
 //!  report: report.html, with everything in it
 //! ```
 //! The load of the foreground begins together with the background, not after it: controls that learn the foreground first
-//! must find it at work. The warm-up is the same for all and longer than what the slowest learns from.
+//! must find it at work. Their warm-up (`--settle`) is by default longer than what the slowest learns from; where it is not, smart's runs say so.
 //!
 //! A measurement that is killed goes on where it was when it is started again with the same output directory ([`Ledger::resume`]).
 //! What makes runs comparable and stands in none of them is kept beside them; other terms are refused there.
@@ -27,7 +27,9 @@ use std::time::Duration;
 use lull_core::Nanos;
 
 use super::cpu::group_of;
+use super::disturbance::Around;
 use super::ledger::{Ledger, Plan};
+use super::quiet::COLD;
 use super::told::{self, Told};
 use super::trial::{self, Foreground, Window};
 use super::{DATA, SETTLE};
@@ -38,7 +40,7 @@ use crate::error::Context;
 use crate::process::{Program, shown};
 use crate::record::Run;
 use crate::units::whole;
-use crate::{Error, clock, corpus, progress, stop};
+use crate::{Error, clock, progress, stop};
 
 pub mod args;
 pub mod case;
@@ -50,7 +52,7 @@ pub use args::{App, AppsArgs, Work};
 
 use args::name;
 use case::Places;
-use server::Server;
+use server::{Front, Server};
 use watch::Watch;
 
 /// Share of the CPUs that the headroom controller leaves free, in percent, and how often it adapts.
@@ -118,7 +120,7 @@ impl Bench<'_> {
             packages::install(&missing).unwrap_or_else(|error| eprintln!("{error}"));
         }
         eprintln!("making data files in {}", self.directory.display());
-        let places = Places::make(&self.directory, args.tree_size, args.common.seed)?;
+        let places = Places::make(&self.directory, args.trees(), args.tree_size, args.common.seed)?;
         for contender in args.contenders() {
             stop::check()?;
             match Equipped::of(&contender, args).obstacle(self.disk.as_deref(), self.program) {
@@ -129,7 +131,7 @@ impl Bench<'_> {
                 Some(detail) => self.ledger.unmet("all", Some(&contender), detail)?,
             }
         }
-        let round_s = args.round_s(self.contenders.len());
+        let round_s = args.round_s(&self.contenders);
         eprintln!(
             "{} cases, {} contenders, {} rounds: about {} in all; interrupted, the same command goes on",
             args.cases(),
@@ -153,11 +155,15 @@ impl Bench<'_> {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => return self.ledger.unmet(&name(&app), None, error.to_string()),
         };
+        let mut is_new = true;
         for work in &self.args.background {
             for instances in &self.args.instances {
-                if server.check().is_err() {
-                    // What one case did to it must not take the others away.
+                // What one case did to it must not take the others away; and the log of Redis only grows.
+                let is_spent = app == App::Redis && !is_new;
+                is_new = false;
+                if is_spent || server.check().is_err() {
                     eprintln!("starting {} again", name(&app));
+                    drop(server);
                     server = match Server::start(app, self.args, &place) {
                         Ok(server) => server,
                         Err(Error::Interrupted) => return Err(Error::Interrupted),
@@ -185,25 +191,28 @@ impl Bench<'_> {
             let detail = format!("not installed; install with: {}", packages::line(&lacks));
             return self.ledger.unmet(&case, None, detail);
         }
+        if let Some(detail) = case::lacks_option(work) {
+            return self.ledger.unmet(&case, None, detail);
+        }
         if let Some(detail) = case::lacks_room(work, instances, self.args.tree_size, &places.scratch) {
             return self.ledger.unmet(&case, None, detail);
         }
         let (args, program, disk) = (self.args, self.program, self.disk.clone());
-        let window = Window { warmup: seconds(args.warmup), length: seconds(args.common.seconds) };
+        let length = seconds(args.common.seconds);
         let count = self.contenders.len();
-        let run_s = args.round_s(count) * f64::from(args.common.rounds);
+        let run_s = args.round_s(&self.contenders) * f64::from(args.common.rounds);
         eprintln!("{case}: {count} contenders, {} rounds, about {run_s:.0} s", args.common.rounds);
         let plan =
             Plan { contenders: self.contenders.clone(), seed: args.common.seed, rounds: args.common.rounds };
         self.ledger.rounds(&case, &plan, &mut |contender, round| {
             server.check()?;
             let equipped = Equipped::of(contender, args);
+            let window = Window { warmup: seconds(args.warmup_s(contender)), length };
             let front = server.front(args.common.seed, round);
-            let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
-            let job = (work, instances, places);
-            let mut run =
-                one(&equipped, foreground, job, window, program, disk.as_deref(), &args.common.out)?;
+            let (served, job) = ((&*server, &front), (work, instances, places));
+            let mut run = one(&equipped, served, job, window, program, disk.as_deref(), &args.common.out)?;
             run.case.clone_from(&case);
+            run.notes.extend(args.unlearnt(contender));
             Ok(run)
         })
     }
@@ -248,7 +257,7 @@ impl Equipped {
 /// One contender's run.
 fn one(
     equipped: &Equipped,
-    foreground: Option<&dyn Foreground>,
+    (server, front): (&Server, &Front),
     (work, instances, places): (Work, u32, &Places),
     window: Window,
     program: &Program,
@@ -266,7 +275,7 @@ fn one(
         _ => None,
     };
     empty(&places.scratch)?;
-    let cached = corpus::chill(&places.tree)?;
+    let cached = places.chill(work, instances)?;
     // Dropped after everything that runs in it.
     let group: Option<CpuGroup> = group_of(contender, HEADROOM.0, HEADROOM.1)?;
     control.extend(group.iter().flat_map(|group| group.told().iter().cloned()));
@@ -283,13 +292,24 @@ fn one(
         (job, keep) = (Some(ready), file);
     }
     std::thread::sleep(SETTLE);
+    let foreground = contender.has_foreground().then_some(front as &dyn Foreground);
     let mut watch = Watch::begin(clock::now());
+    let (around, served) = (Around::begin(), server.cpu_time());
     let outcome =
         trial::run(foreground, job, window, program, &mut |tick| watch.look(clock::now(), tick.background))?;
+    let served_s = server.cpu_time().since(served).as_secs_f64();
+    let disturbance = around.end().and_then(|spent| {
+        let asked_s = outcome.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
+        // Shell loops end by a signal, their processes unwaited for; so what was seen of them stands for all of their life.
+        let background_s = watch.background_cpus().map(|cpus| cpus * spent.elapsed.as_secs_f64());
+        spent.beside(asked_s.map(|asked_s| asked_s + served_s), background_s)
+    });
     drop(keep);
+    let ended = outcome.foreground.as_ref().map_or(Nanos::MAX, |report| Nanos(report.ended_ns));
     let mut notes = outcome.notes;
-    if cached > 0.01 {
-        notes.push(format!("{:.0}% of the tree was cached when it began", cached * 100.0));
+    let is_cold = cached < COLD || !contender.has_background();
+    if !is_cold {
+        notes.push(format!("{:.0}% of a tree was cached when it began", cached * 100.0));
     }
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
         notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
@@ -302,7 +322,7 @@ fn one(
     if outcome.background.as_ref().is_some_and(|background| background.bytes == 0) {
         notes.push("the background got nothing done that could be counted".to_owned());
     }
-    let summary = if contender.is_run() { told.read(&mut notes) } else { None };
+    let (summary, was_controlled) = told.of(contender, &mut notes);
     let held_s =
         summary.and_then(|summary| summary.get("held_ns")?.as_u64()).map(|held_ns| held_ns as f64 / 1e9);
     empty(&places.scratch)?;
@@ -313,9 +333,10 @@ fn one(
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
         foreground: outcome.foreground,
         background: outcome.background,
-        over_time: watch.moments(),
+        disturbance,
+        over_time: watch.until(ended),
         held_s,
-        counted: true,
+        counted: is_cold && was_controlled,
         notes,
         ..Run::default()
     })

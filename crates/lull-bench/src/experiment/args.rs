@@ -5,6 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use lull_core::{Nanos, SmartSetting};
+
 use crate::Error;
 use crate::contender::Contender;
 use crate::process::{self, Program};
@@ -129,6 +131,14 @@ impl Common {
         };
         measured.and(reported).and_then(|()| ledger.ensure_measured())
     }
+}
+
+/// What a reader of smart's runs should know, if the counting begins before it has learnt with such windows.
+pub(super) fn unlearnt(window: Nanos, settle_s: f64) -> Option<String> {
+    let setting = SmartSetting::with_window(window);
+    let learning = setting.window.times(2 * u64::from(setting.windows));
+    (learning.as_secs_f64() > settle_s)
+        .then(|| format!("smart learns for {learning}, and the counting began after {settle_s} s"))
 }
 
 fn words(flags: &str) -> impl Iterator<Item = String> {

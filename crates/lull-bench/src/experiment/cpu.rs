@@ -15,9 +15,9 @@
 use std::path::Path;
 
 use lull_core::Nanos;
-use lull_linux::sense::machine::MachineTimes;
 
 use super::SETTLE;
+use super::disturbance::{Around, Spent};
 use super::ledger::{Ledger, Plan};
 use super::told::Told;
 use super::trial::{self, Foreground, Job, Meter, Outcome, ProgressFile, Window};
@@ -27,9 +27,8 @@ use crate::contender::headroom::{Controller, Policy};
 use crate::load::{LoadLine, LoadReport};
 use crate::process::{Options, Proc, Program, lines, shown};
 use crate::record::{Disturbance, Run, reported_cpu_slowdown};
-use crate::stats::ratio;
 use crate::units::whole;
-use crate::{Error, clock, stop};
+use crate::{Error, stop};
 
 pub mod args;
 pub mod case;
@@ -199,11 +198,9 @@ fn one(
     let foreground = case.foreground.in_round(args.common.seed, round);
     let foreground = contender.has_foreground().then_some(&foreground as &dyn Foreground);
     std::thread::sleep(SETTLE);
-    let (from, before) = (clock::now(), MachineTimes::now());
+    let around = Around::begin();
     let outcome = trial::run(foreground, job, window, program, &mut |_| ())?;
-    let spent = MachineTimes::now().zip(before).map(|(after, before)| after.since(before));
-    let elapsed = clock::now().since(from);
-    let disturbance = spent.and_then(|spent| disturbance(spent, elapsed, &outcome));
+    let disturbance = around.end().and_then(|spent| disturbance(spent, &outcome));
     drop(keep);
     let mut notes = outcome.notes;
     if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
@@ -232,19 +229,14 @@ fn one(
 }
 
 /// What others had of the machine while a trial ran.
-fn disturbance(spent: MachineTimes, elapsed: Nanos, outcome: &Outcome) -> Option<Disturbance> {
+fn disturbance(spent: Spent, outcome: &Outcome) -> Option<Disturbance> {
     let foreground =
         outcome.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
     let background = outcome.background.as_ref().map_or(Some(0.0), |work| {
         // Without a known cost of control, the job's processes were not all waited for.
         work.cpu_s.filter(|_| work.control_cpu_s.is_some())
     });
-    let others = foreground.zip(background).map(|(front, back)| spent.busy().as_secs_f64() - front - back);
-    let seconds = elapsed.as_secs_f64();
-    Some(Disturbance {
-        others_cpus: others.and_then(|others| ratio(others.max(0.0), seconds)),
-        stolen_cpus: ratio(spent.stolen.as_secs_f64(), seconds)?,
-    })
+    spent.beside(foreground, background)
 }
 
 /// The contender's control group, with its controller at work.

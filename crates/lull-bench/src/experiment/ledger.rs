@@ -96,7 +96,8 @@ impl Ledger {
         one: &mut dyn FnMut(&Contender, u32) -> Result<Run, Error>,
     ) -> Result<(), Error> {
         for round in 1..=plan.rounds {
-            for (position, contender) in shuffled(&plan.contenders, plan.seed, round).iter().enumerate() {
+            let order = shuffled(&plan.contenders, case, plan.seed, round);
+            for (position, contender) in order.iter().enumerate() {
                 if self.done.contains(&(case.to_owned(), contender.name(), round)) {
                     continue;
                 }
@@ -124,11 +125,19 @@ impl Ledger {
     }
 }
 
-/// The contenders in the order of one round; the same seed and round give the same order.
-pub fn shuffled(contenders: &[Contender], seed: u64, round: u32) -> Vec<Contender> {
+/// The contenders in the order of one round of a case; the same case, seed and round give the same order. Cases differ, so that who
+/// comes after whom is not the same in all of them.
+pub fn shuffled(contenders: &[Contender], case: &str, seed: u64, round: u32) -> Vec<Contender> {
     let mut order = contenders.to_vec();
-    fastrand::Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round))).shuffle(&mut order);
+    let place = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round));
+    fastrand::Rng::with_seed(place ^ hash(case)).shuffle(&mut order);
     order
+}
+
+/// FNV-1a, 64 bits: the same in every build, unlike the standard library's.
+fn hash(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub const CALLS: u64 = 200_000;
 /// How often the start-up is measured in one run.
 const STARTS: u32 = 20;
 /// A tree counts as cold when less than this share of it is cached.
-const COLD: f64 = 0.01;
+pub(super) const COLD: f64 = 0.01;
 
 /// A job that runs to its end.
 #[derive(Clone, Debug)]

@@ -56,6 +56,18 @@ impl Told {
         }
     }
 
+    /// The summary, and whether the run measures its contender: of a run of lull, whatever its policy, that there is one, and that it was in
+    /// control to the end.
+    pub fn of(&self, contender: &Contender, notes: &mut Vec<String>) -> (Option<Value>, bool) {
+        if !contender.is_run() {
+            return (None, true);
+        }
+        let summary = self.read(notes);
+        let is_complete = |summary: &Value| summary.get("is_complete") != Some(&Value::Bool(false));
+        let counts = summary.as_ref().is_some_and(is_complete);
+        (summary, counts)
+    }
+
     /// Whether a run measures its contender: of lull, that it had the resource, which is then a part of its summary.
     pub fn had(&self, contender: &Contender, part: &str, notes: &mut Vec<String>) -> bool {
         if !matches!(contender, Contender::Lull(_)) {

@@ -8,7 +8,8 @@
 //! ```text
 //!  arrivals ──▶ waiting ──▶ idle connection: send ──▶ answer complete: now − arrival ──▶ histogram
 //! ```
-//! One thread, one poll. Requests that are not answered [`DRAIN`] after the last arrival are given up and counted so.
+//! One thread, one poll. Requests that are not answered [`DRAIN`] after the last arrival are given up and counted so. Latencies are
+//! those of all arrivals; throughput is what was answered before the counted time ended.
 //!
 //! | protocol | request |
 //! |---|---|
@@ -131,6 +132,7 @@ struct Counted {
     latencies: Recorder,
     bytes: u64,
     unfinished: u64,
+    in_time: u64,
 }
 
 /// Asks until stopped.
@@ -189,8 +191,11 @@ pub fn run(args: &ClientArgs) -> Result<LoadReport, Error> {
                 && let Some(arrival) = connection.arrival.take()
                 && arrival >= begun
             {
-                counted.latencies.record(clock::now().since(arrival));
+                let answered = clock::now();
+                counted.latencies.record(answered.since(arrival));
                 counted.bytes += bytes;
+                // The end is noticed up to a sleep after it has come.
+                counted.in_time += u64::from(ended.or(end).is_none_or(|end| answered <= end));
             }
         }
     }
@@ -198,6 +203,7 @@ pub fn run(args: &ClientArgs) -> Result<LoadReport, Error> {
     let load = format!("app-client {}", args.protocol.name());
     Ok(LoadReport {
         unfinished: counted.unfinished,
+        in_time: Some(counted.in_time),
         bytes: counted.bytes,
         distribution: counted.latencies.distribution(),
         cpu_ns: own_cpu_ns(),

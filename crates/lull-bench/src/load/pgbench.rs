@@ -4,7 +4,8 @@
 //! the wait for a free session included: an open loop. Its own report knows means only, so the log is read: one line per
 //! transaction with its duration and the time at which it ended. What was scheduled within the window is counted.
 //!
-//! Edge cases: pgbench writes its log when it ends, so it runs for the window's length by itself; a window that is cut short counts what
+//! Edge cases: pgbench writes its log when it ends, so it runs for the window's length by itself, and [`AFTER`] longer: what it was to
+//! begin within the window and had not begun when it ends is never logged. A window that is cut short counts what
 //! was logged until then. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a
 //! step of the wall clock within a run would shift the window.
 //!
@@ -24,6 +25,9 @@ use crate::{Error, clock};
 
 /// Runs when nobody says for how long.
 const DEFAULT_SECONDS: f64 = 10.0;
+
+/// How long pgbench goes on after the window, so that transactions that are late at its end are logged with their delay.
+const AFTER: Nanos = Nanos::from_secs(2);
 
 /// Arguments of `load app-pgbench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -58,8 +62,9 @@ pub struct PgbenchArgs {
 }
 
 impl PgbenchArgs {
+    /// For a window that ends after so many seconds.
     fn argv(&self, seconds: f64, log: &Path) -> Vec<OsString> {
-        let whole_seconds = seconds.ceil().max(1.0);
+        let whole_seconds = (seconds + AFTER.as_secs_f64()).ceil();
         let words = [
             ("--host", self.socket.clone().into_os_string()),
             ("--port", self.port.to_string().into()),
@@ -105,6 +110,24 @@ fn transactions(directory: &Path) -> Result<Vec<Transaction>, Error> {
     Ok(all)
 }
 
+/// What was scheduled within the window, however late it ended; and how many of these ended within it.
+fn count(
+    all: &[Transaction],
+    at: impl Fn(u64) -> Nanos,
+    [begun, ended]: [Nanos; 2],
+) -> (Recorder, u64) {
+    let (mut latencies, mut in_time) = (Recorder::new(), 0);
+    for transaction in all {
+        let scheduled = at(transaction.scheduled_us);
+        if scheduled >= begun && scheduled < ended {
+            let took = Nanos::from_micros(transaction.took_us);
+            latencies.record(took);
+            in_time += u64::from(scheduled.plus(took) <= ended);
+        }
+    }
+    (latencies, in_time)
+}
+
 /// Runs pgbench to its end, or until stopped.
 pub fn run(args: &PgbenchArgs) -> Result<LoadReport, Error> {
     let logs = tempfile::tempdir().to("make a directory for pgbench's log")?;
@@ -124,14 +147,9 @@ pub fn run(args: &PgbenchArgs) -> Result<LoadReport, Error> {
     }
     let ended = planned.min(clock::now()).max(begun);
     let at = |scheduled_us: u64| started.plus(Nanos::from_micros(scheduled_us.saturating_sub(wall_us)));
-    let mut latencies = Recorder::new();
-    for transaction in transactions(logs.path())? {
-        let scheduled = at(transaction.scheduled_us);
-        if scheduled >= begun && scheduled < ended {
-            latencies.record(Nanos::from_micros(transaction.took_us));
-        }
-    }
+    let (latencies, in_time) = count(&transactions(logs.path())?, at, [begun, ended]);
     Ok(LoadReport {
+        in_time: Some(in_time),
         distribution: latencies.distribution(),
         cpu_ns: own_cpu_ns(),
         ..LoadReport::timed("app-pgbench", &latencies, [begun, ended])

@@ -50,6 +50,7 @@ impl Verdicts {
 pub(super) fn description(contender: &str) -> &'static str {
     match contender {
         "alone" => "the foreground with no background: what its figures are compared with",
+        "again" => "the same once more: how far its ratios are from 1 is the noise",
         "solo" => "the background with no foreground: what its work is compared with",
         "none" => "no control: the paper's baseline",
         "nice" => "the lowest CPU priority",
@@ -111,11 +112,16 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
     }
     text.push_str(
         "Aims for lull at its defaults: p99 at most 1.10 × alone, throughput at least 98% of alone, background work at least that of the best contender \
-         that protects as well, dominated by none. Medians of ratios within rounds.\n\n\
+         that protects as well, dominated by none beyond chance (open below five rounds). Medians of ratios within rounds.\n\n\
          | pair | p99 | throughput | background | best that protects as well | dominated by | aims met |\n|---|---|---|---|---|---|---|\n",
     );
+    let mut noise = String::new();
     for pair in &verdicts.pairs {
         let lull = pair.standing("lull");
+        if let Some(again) = pair.standing("again") {
+            let figures = [again.throughput, again.mean, again.p99].map(ranged);
+            let _ = writeln!(noise, "| {} | {} |", pair.case, figures.join(" | "));
+        }
         let best =
             pair.targets.get(2).map_or_else(|| "–".to_owned(), |target| format!("{:.3}", target.wanted));
         let by = lull.map(who_dominates).filter(|by| !by.is_empty()).unwrap_or_else(|| "–".to_owned());
@@ -129,7 +135,12 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
             ranged(lull.and_then(|lull| lull.background))
         );
     }
-    text.push_str("\nA question mark after a name: by medians, but it may be chance.\n\n## Observations 1-5 of the smart paper\n\n| the paper | here | today |\n|---|---|---|\n");
+    text.push_str("\nA question mark after a name: by medians, but it may be chance.\n");
+    if !noise.is_empty() {
+        text.push_str("\nThe noise: `alone` a second time in each round, over `alone`. Nobody's ratio means more than these differ from 1.\n\n| pair | throughput | mean | p99 |\n|---|---|---|---|\n");
+        text.push_str(&noise);
+    }
+    text.push_str("\n## Observations 1-5 of the smart paper\n\n| the paper | here | today |\n|---|---|---|\n");
     for one in &verdicts.observations {
         let _ = writeln!(
             text,

@@ -160,12 +160,11 @@ fn overview(pairs: &[Pair]) -> String {
     for pair in pairs {
         let lull = pair.standing("lull");
         let aims = Tally::of(&pair.targets);
-        let class = if aims.measured == 0 {
-            "quiet"
-        } else if aims.met == aims.all {
-            "met"
-        } else {
-            "missed"
+        let class = match (aims.met, aims.met + aims.open) {
+            _ if aims.measured == 0 => "quiet",
+            (met, _) if met == aims.all => "met",
+            (_, perhaps) if perhaps == aims.all => "quiet",
+            _ => "missed",
         };
         let by = lull.map(who_dominates).unwrap_or_default();
         let _ = write!(
@@ -274,7 +273,7 @@ fn targets(targets: &[Target]) -> String {
         let bound = if target.at_most { "at most" } else { "at least" };
         let word = if target.met { "met" } else { "missed" };
         let got = target.got.map_or_else(
-            || "<span class=quiet>not measured</span>".to_owned(),
+            || format!("<span class=quiet>{}</span>", target.missing()),
             |got| format!("{got:.3}, <span class={word}>{word}</span>"),
         );
         let _ = write!(

@@ -117,7 +117,7 @@ pub fn render(study: &Study, form: Form) -> String {
 pub(super) fn target_line(target: &Target) -> String {
     let relation = if target.at_most { "at most" } else { "at least" };
     let verdict = if target.met { "met" } else { "NOT met" };
-    let got = target.got.map_or_else(|| "not measured".to_owned(), |got| format!("{got:.3}, {verdict}"));
+    let got = target.got.map_or_else(|| target.missing().to_owned(), |got| format!("{got:.3}, {verdict}"));
     // As written in the source where that is short; computed aims to three digits.
     let wanted = format!("{:.3}", target.wanted);
     let wanted = wanted.trim_end_matches('0').trim_end_matches('.');

@@ -183,16 +183,24 @@ fn an_aim_without_a_measure_is_neither_met_nor_not_met() {
         at_most: false,
         got,
         met: got.is_some_and(|got| got >= 0.95),
+        open: false,
     };
     let (missing, met, missed) = (target(None), target(Some(1.0)), target(Some(0.5)));
-    for (target, end) in [(&missing, ": not measured"), (&met, ": 1.000, met"), (&missed, ": 0.500, NOT met")]
-    {
+    let open = Target { open: true, ..target(None) };
+    for (target, end) in [
+        (&missing, ": not measured"),
+        (&open, ": open: too few rounds"),
+        (&met, ": 1.000, met"),
+        (&missed, ": 0.500, NOT met"),
+    ] {
         assert_eq!(table::target_line(target), format!("aim for lull: speed at least 0.95{end}"));
     }
     let told =
         |targets: &[&Target]| Tally::of(&targets.iter().copied().cloned().collect::<Vec<_>>()).to_string();
     assert_eq!(told(&[&met, &missed]), "1 of 2");
     assert_eq!(told(&[&met, &missing, &missing]), "1 of 1, 2 not measured");
+    assert_eq!(told(&[&met, &open]), "1 of 1, 1 open");
+    assert_eq!(told(&[&met, &missing, &open]), "1 of 1, 1 not measured, 1 open");
     assert_eq!(told(&[&missing]), "not measured");
     assert_eq!(told(&[]), "not measured");
 }

@@ -53,7 +53,7 @@ pub struct Standing {
     pub contender: String,
     /// Counted runs.
     pub runs: usize,
-    /// Foreground requests per second over those of `alone`.
+    /// Foreground requests answered per second over those of `alone`.
     pub throughput: Option<Interval>,
     /// Mean response time over that of `alone`.
     pub mean: Option<Interval>,
@@ -124,10 +124,7 @@ fn mean(moments: &[Moment], of: impl Fn(&Moment) -> f64) -> Option<f64> {
     ratio(moments.iter().map(of).sum(), moments.len() as f64)
 }
 
-const THROUGHPUT: Figure = |run| {
-    let report = run.foreground.as_ref()?;
-    ratio(report.requests as f64, report.seconds)
-};
+const THROUGHPUT: Figure = |run| run.foreground.as_ref()?.requests_per_s();
 // Where no request ended there is no latency, and above all no low one.
 const MEAN: Figure = |run| Some(latency(run)?.mean_ns as f64);
 const P99: Figure = |run| Some(latency(run)?.p99_ns as f64);
@@ -214,11 +211,23 @@ fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standin
     }
 }
 
+/// A contender's p99 over that of `alone` and its work over that of `solo`, in one round.
+fn figures(round: &Round<'_>, who: &str) -> Option<(f64, f64)> {
+    Some((within(round, who, "alone", P99)?, within(round, who, "solo", WORK)?))
+}
+
+/// How many of `by`, who dominate `name` by medians, do so beyond chance; none if there are too few rounds to tell.
+pub(super) fn certain_dominators(rounds: &[Round<'_>], name: &str, by: &[String]) -> Option<usize> {
+    let own = rounds.iter().filter(|round| figures(round, name).is_some()).count();
+    let all: Vec<Dominance> = by.iter().map(|by| dominance(rounds, by, name)).collect();
+    let certain = all.iter().filter(|one| one.certain).count();
+    // One that is certain decides, whatever the others would.
+    let decided = certain > 0 || (own >= FEW && all.iter().all(|one| one.rounds >= FEW));
+    decided.then_some(certain)
+}
+
 /// How sure it is that `by` dominates `name`.
 fn dominance(rounds: &[Round<'_>], by: &str, name: &str) -> Dominance {
-    let figures = |round: &Round<'_>, who: &str| {
-        Some((within(round, who, "alone", P99)?, within(round, who, "solo", WORK)?))
-    };
     let (theirs, ours): (Vec<_>, Vec<_>) =
         rounds.iter().filter_map(|round| Some((figures(round, by)?, figures(round, name)?))).unzip();
     let chance = bootstrap_chance(ours.len(), |drawn| {

@@ -30,7 +30,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Row;
+use super::{Round, Row};
 use crate::experiment::quiet::CALLS;
 use crate::units::Bytes;
 
@@ -49,16 +49,29 @@ pub struct Target {
     pub wanted: f64,
     /// Whether the bound is the largest that is allowed, rather than the smallest.
     pub at_most: bool,
-    /// The median; none if it was not measured.
+    /// The median; none if it was not measured, or is open.
     pub got: Option<f64>,
     /// Whether the median is within the bound; one that was not measured is not.
     pub met: bool,
+    /// Whether it was measured, but in too few rounds to tell chance from what is so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
 }
 
 impl Target {
     fn new(what: &str, wanted: f64, at_most: bool, got: Option<f64>) -> Self {
         let met = got.is_some_and(|got| if at_most { got <= wanted } else { got >= wanted });
-        Self { what: what.to_owned(), wanted, at_most, got, met }
+        Self { what: what.to_owned(), wanted, at_most, got, met, open: false }
+    }
+
+    /// One for which there are too few rounds.
+    fn undecided(what: &str, wanted: f64, at_most: bool) -> Self {
+        Self { open: true, ..Self::new(what, wanted, at_most, None) }
+    }
+
+    /// Why there is no figure.
+    pub fn missing(&self) -> &'static str {
+        if self.open { "open: too few rounds" } else { "not measured" }
     }
 }
 
@@ -69,6 +82,8 @@ pub struct Tally {
     pub met: usize,
     /// Those that were measured.
     pub measured: usize,
+    /// Those that too few rounds leave open.
+    pub open: usize,
     /// All.
     pub all: usize,
 }
@@ -79,6 +94,7 @@ impl Tally {
         Self {
             met: targets.iter().filter(|target| target.met).count(),
             measured: targets.iter().filter(|target| target.got.is_some()).count(),
+            open: targets.iter().filter(|target| target.open).count(),
             all: targets.len(),
         }
     }
@@ -86,11 +102,16 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.all - self.measured {
-            0 if self.all > 0 => write!(f, "{} of {}", self.met, self.all),
-            missing if missing == self.all => f.write_str("not measured"),
-            missing => write!(f, "{} of {}, {missing} not measured", self.met, self.measured),
+        if self.measured == 0 && self.open == 0 {
+            return f.write_str("not measured");
         }
+        write!(f, "{} of {}", self.met, self.measured)?;
+        for (count, what) in [(self.all - self.measured - self.open, "not measured"), (self.open, "open")] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -99,8 +120,8 @@ fn more_s(row: &Row, reference: Option<&Row>) -> Option<f64> {
     Some(row.wall_s?.median - reference?.wall_s?.median)
 }
 
-/// The aims of `case`, judged by its rows; none without a row of `lull`.
-pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
+/// The aims of `case`, judged by its rows and the rounds that they are of; none without a row of `lull`.
+pub(super) fn judge(case: &str, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Target> {
     let row_of = |name: &str| rows.iter().find(|row| row.contender == name);
     let Some(lull) = row_of("lull") else { return Vec::new() };
     let at_least = |what: &str, wanted, got: Option<crate::stats::Summary>| {
@@ -169,7 +190,7 @@ pub fn judge(case: &str, rows: &[Row]) -> Vec<Target> {
             added(),
         ],
         "ask-down" => vec![p99(), at_least("background / solo", 0.90, lull.background), added()],
-        _ if apps::is_apps(case) => apps::judge(lull, rows),
+        _ if apps::is_apps(case) => apps::judge(lull, rows, rounds),
         _ => cpu::judge(case, lull),
     }
 }

@@ -3,7 +3,8 @@
 //! The kernel counts the machine's in `/proc/stat`, in clock ticks (10 ms), summed over CPUs: a period much shorter than a
 //! second is coarse. Time stolen by the hypervisor is told apart: it was used by nobody here. A group's time is exact.
 //!
-//! Source: proc_stat(5); `Documentation/admin-guide/cgroup-v2.rst` on `cpu.stat`, which every group has.
+//! Source: proc_stat(5); `Documentation/admin-guide/cgroup-v2.rst` on `cpu.stat`, which every group has;
+//! `Documentation/admin-guide/cgroup-v1/cpuacct.rst`.
 
 use std::path::Path;
 
@@ -58,11 +59,17 @@ impl MachineTimes {
     }
 }
 
-/// The processor time that a control group (version 2) has used; none in another hierarchy.
+/// The processor time that a control group has used, by processes that are gone, too; none in a hierarchy that does not account it.
 pub fn group_time(group: &Path) -> Option<Nanos> {
-    let text = std::fs::read_to_string(group.join("cpu.stat")).ok()?;
-    let used = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
-    used.trim().parse().ok().map(Nanos::from_micros)
+    let read = |name: &str| std::fs::read_to_string(group.join(name)).ok();
+    // Version 1 has a cpu.stat, too, without this line.
+    let v2 = || {
+        let text = read("cpu.stat")?;
+        let used = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+        used.trim().parse().ok().map(Nanos::from_micros)
+    };
+    let v1 = || read("cpuacct.usage")?.trim().parse().ok().map(Nanos);
+    v2().or_else(v1)
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@
 //!
 //! Source: proc_pid_stat(5), proc_pid_io(5); `include/linux/sched.h` (`PF_KTHREAD`).
 
+use std::collections::HashMap;
+
 use lull_core::Nanos;
 use nix::unistd::{SysconfVar, sysconf};
 
@@ -39,6 +41,8 @@ struct Stat {
     ticks: u64,
     /// Of children that it has waited for.
     children: u64,
+    /// When it began, in ticks since the machine did: tells it from another one with its id.
+    started: u64,
 }
 
 impl Stat {
@@ -50,6 +54,7 @@ impl Stat {
             flags: line.number(9)?,
             ticks: line.number(14)? + line.number(15)?,
             children: line.number(16)? + line.number(17)?,
+            started: line.start_ticks()?,
         })
     }
 
@@ -159,10 +164,39 @@ pub fn is_stopped(pid: i32) -> bool {
     Stat::of(pid).is_some_and(|stat| stat.state == 'T')
 }
 
-/// Processor time of all kernel threads.
-pub fn kernel_threads() -> Nanos {
-    let threads = all().into_iter().filter_map(Stat::of).filter(|stat| stat.flags & PF_KTHREAD != 0);
-    time(threads.map(|stat| stat.ticks).sum())
+/// Processor time of all kernel threads, counted up from look to look: a sum over the living would fall back by all that a thread has
+/// ever used when it ends, as kworkers do.
+///
+/// What a thread used between the last look and its end is missing.
+#[derive(Clone, Debug, Default)]
+pub struct KernelThreads {
+    /// Ticks at the last look, by id and start.
+    seen: HashMap<(i32, u64), u64>,
+    ticks: u64,
+}
+
+impl KernelThreads {
+    /// None seen yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Looks at all of them; the first look counts what they have used so far.
+    pub fn look(&mut self) -> Nanos {
+        let threads = all().into_iter().filter_map(|pid| Some((pid, Stat::of(pid)?)));
+        self.count(threads.filter(|(_, stat)| stat.flags & PF_KTHREAD != 0))
+    }
+
+    fn count(&mut self, threads: impl Iterator<Item = (i32, Stat)>) -> Nanos {
+        let before = std::mem::take(&mut self.seen);
+        for (pid, stat) in threads {
+            let thread = (pid, stat.started);
+            // One that is new has used all of its time since the last look.
+            self.ticks += stat.ticks.saturating_sub(before.get(&thread).copied().unwrap_or(0));
+            self.seen.insert(thread, stat.ticks);
+        }
+        time(self.ticks)
+    }
 }
 
 #[cfg(test)]

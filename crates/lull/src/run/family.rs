@@ -41,7 +41,7 @@ impl Family {
         Some(self.v2_group()?.metadata().ok()?.ino())
     }
 
-    /// The processor time that the job has used; `None` without a v2 control group.
+    /// The processor time that the job has used; `None` without a control group that accounts it.
     pub(crate) fn cpu_time(&self) -> Option<Nanos> {
         self.groups.iter().find_map(|group| machine::group_time(group))
     }

@@ -22,7 +22,7 @@ use lull_core::{
     SmartState,
 };
 use lull_linux::sense::machine::MachineTimes;
-use lull_linux::sense::processes;
+use lull_linux::sense::processes::{self, KernelThreads};
 
 use super::family::{self, Family};
 use super::policy::PolicyChoice;
@@ -36,6 +36,7 @@ enum Kind {
 /// `smart`, and what tells it to learn anew.
 struct Learner {
     smart: Smart,
+    kernel: KernelThreads,
     watch: ChangeWatch,
     /// How often the foreground has become another one, and how it did so last.
     changes: u64,
@@ -44,7 +45,7 @@ struct Learner {
 
 impl Learner {
     fn new(smart: Smart) -> Self {
-        Self { smart, watch: ChangeWatch::new(), changes: 0, latest: None }
+        Self { smart, kernel: KernelThreads::new(), watch: ChangeWatch::new(), changes: 0, latest: None }
     }
 
     fn step(&mut self, now: Nanos, family: &Family, protected: &[i32]) -> Option<HoldAction> {
@@ -54,7 +55,7 @@ impl Learner {
             self.changes += 1;
             self.latest = Some(change);
         }
-        self.smart.step(now, foreground(family, protected))
+        self.smart.step(now, foreground(family, protected, &mut self.kernel))
     }
 
     fn doing(&self) -> String {
@@ -183,7 +184,7 @@ fn applications(family: &Family, protected: &[i32]) -> Vec<Seen> {
 }
 
 /// Processor time that the foreground has used.
-fn foreground(family: &Family, protected: &[i32]) -> Nanos {
+fn foreground(family: &Family, protected: &[i32], kernel: &mut KernelThreads) -> Nanos {
     if !protected.is_empty() {
         let belongs = |pid: &i32| protected.iter().any(|root| family::descends(*pid, *root));
         let pids: Vec<i32> = processes::all().into_iter().filter(belongs).collect();
@@ -193,7 +194,7 @@ fn foreground(family: &Family, protected: &[i32]) -> Nanos {
     let own: Nanos = helpers.iter().map(|pid| processes::own_time(*pid)).fold(Nanos::ZERO, Nanos::plus);
     let all = MachineTimes::now().map_or(Nanos::ZERO, |times| times.tasks);
     let job = family.cpu_time().unwrap_or_else(|| processes::usage(&family.pids()).cpu);
-    all.since(job).since(own).since(processes::kernel_threads())
+    all.since(job).since(own).since(kernel.look())
 }
 
 /// What the job has done, and whether it wants to do more.

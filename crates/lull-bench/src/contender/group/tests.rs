@@ -23,6 +23,19 @@ fn quotas_are_written_as_each_version_reads_them() {
 }
 
 #[test]
+fn the_account_of_the_group_comes_before_the_clocks_of_its_processes() {
+    for (file, account, used) in [
+        ("cpu.cfs_quota_us", ("cpuacct.usage", "7000000\n"), Nanos::from_millis(7)),
+        ("cpu.max", ("cpu.stat", "usage_usec 7000\nuser_usec 1\n"), Nanos::from_millis(7)),
+        ("cpu.cfs_quota_us", ("cpu.stat", "nr_periods 3\n"), Nanos::ZERO),
+    ] {
+        let (dir, quota) = quota(file);
+        std::fs::write(dir.path().join(account.0), account.1).unwrap();
+        assert_eq!(quota.unwrap().used(), used, "{account:?}");
+    }
+}
+
+#[test]
 fn a_process_uses_time_and_one_that_is_gone_none() {
     let own = i32::try_from(std::process::id()).unwrap();
     let before = process_time(own).unwrap();
@@ -65,8 +78,12 @@ fn root_a_quota_reaches_the_kernel_and_what_the_job_used_is_known() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     child.kill().unwrap();
+    let before = quota.used();
     child.wait().unwrap();
     let directory = group.directory().to_owned();
+    if machine::group_time(&directory).is_some() {
+        assert!(quota.used() >= before && before > Nanos::ZERO, "what ended is still accounted for");
+    }
     drop(group);
     assert!(!directory.exists());
 }

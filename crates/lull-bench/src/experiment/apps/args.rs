@@ -6,11 +6,12 @@ use clap::ValueEnum;
 use lull_core::Nanos;
 
 use crate::contender::Contender;
-use crate::experiment::args::Common;
+use crate::experiment::args::{Common, unlearnt};
 use crate::units::Bytes;
 
 /// The contenders that are compared unless others are asked for.
-pub const DEFAULT_CONTENDERS: [&str; 12] = [
+pub const DEFAULT_CONTENDERS: [&str; 13] = [
+    "again",
     "none",
     "nice",
     "nice+ionice",
@@ -53,8 +54,15 @@ pub enum Work {
     Bzip2,
     /// Streaming over memory.
     Memory,
-    /// Writing as fast as the page cache takes it.
+    /// Writing through the page cache as fast as the disk takes it.
     Flood,
+}
+
+impl Work {
+    /// Whether it reads files that are not cached.
+    pub const fn reads_tree(self) -> bool {
+        matches!(self, Self::Tar | Self::Rsync | Self::Checksum)
+    }
 }
 
 /// The name on the command line and in records.
@@ -67,8 +75,8 @@ const PAUSE_S: f64 = 1.0;
 
 /// How long it takes, for who leaves it alone meanwhile.
 pub const HELP: &str = "\
-Time: a run takes --warmup and --seconds and one second more; cases × contenders × rounds of them. Everything at its defaults (56 cases,
-14 contenders, 5 rounds, 31 s a run) takes about 34 hours; a night, about 6 hours:
+Time: a run takes --warmup (of those that learn --settle) and --seconds and one second more (PostgreSQL's two more); cases × contenders × rounds of them. Everything at its defaults (56 cases,
+15 contenders, 5 rounds, 31 s a run) takes about 36 hours; a night, about 6 hours:
   lull bench apps --instances 2 --seconds 10 --contenders none,nice+ionice,idle,smart,lull
 No question is asked and one failure ends nothing. After Ctrl-C, a kill or a reboot the same command goes on where it was; the report of
 what there is is written at every end, and by lull bench report DIR at any time.";
@@ -98,10 +106,13 @@ pub struct AppsArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_apps,
           default_values = DEFAULT_CONTENDERS)]
     pub contenders: Vec<Contender>,
-    /// Seconds before each run's counting begins; longer than smart's characterisation (12 windows) and the
-    /// headroom controller's period.
+    /// Seconds before the counting begins, in runs of contenders that are fixed.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     pub warmup: f64,
+    /// The same for contenders that learn while they run (headroom, smart, manners, lull): longer shows what they come to. smart
+    /// characterises the foreground for 12 windows, and the headroom controller adapts every 5 s.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    pub settle: f64,
     /// Requests per second of Redis.
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     pub redis_rate: u64,
@@ -111,10 +122,10 @@ pub struct AppsArgs {
     /// Transactions per second of PostgreSQL.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub postgres_rate: u64,
-    /// Size of the tree that tar, rsync and sha256sum read.
-    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    /// Size of the tree that an instance of tar, rsync or sha256sum reads; each has one of its own.
+    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub tree_size: Bytes,
-    /// smart's monitoring window; the source's is 10s, which needs a warm-up of two minutes.
+    /// smart's monitoring window; the source's is 10s, which takes --settle 120.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     pub smart_window: Nanos,
     /// Remove the data files at the end; they are kept for the next measurement otherwise.
@@ -139,17 +150,35 @@ impl AppsArgs {
         self.foreground.len() * self.background.len() * self.instances.len()
     }
 
-    /// How long a round of a case with so many contenders takes, in seconds.
-    pub fn round_s(&self, contenders: usize) -> f64 {
-        (self.warmup + self.common.seconds + PAUSE_S) * contenders as f64
+    /// Trees that the jobs read at most, one for each instance; none if no job reads any.
+    pub fn trees(&self) -> u32 {
+        let most = self.instances.iter().copied().max().unwrap_or(0);
+        if self.background.iter().any(|work| work.reads_tree()) { most } else { 0 }
+    }
+
+    /// How long a round of a case with these contenders takes, in seconds.
+    pub fn round_s(&self, contenders: &[Contender]) -> f64 {
+        let run_s = |contender| self.warmup_s(contender) + self.common.seconds + PAUSE_S;
+        contenders.iter().map(run_s).sum()
+    }
+
+    /// Seconds before a contender's runs are counted.
+    pub fn warmup_s(&self, contender: &Contender) -> f64 {
+        if contender.learns() { self.settle } else { self.warmup }
+    }
+
+    /// What a reader of a contender's runs should know, if the counting begins before it has learnt.
+    pub fn unlearnt(&self, contender: &Contender) -> Option<String> {
+        unlearnt(self.smart_window, self.settle).filter(|_| *contender == Contender::Policy("smart"))
     }
 
     /// What makes two measurements comparable, and is not in the records of each run.
     pub fn terms(&self) -> String {
         format!(
-            "{} s after {} s, rates {}/{}/{}, tree {}, smart window {}, idle CPUs awake {}, lull flags '{}'",
+            "{} s after {} s, of those that learn after {} s, rates {}/{}/{}, a tree of {} per instance, smart window {}, idle CPUs awake {}, lull flags '{}'",
             self.common.seconds,
             self.warmup,
+            self.settle,
             self.redis_rate,
             self.nginx_rate,
             self.postgres_rate,

@@ -8,10 +8,12 @@
 //!      ├─ instance 2: …
 //!      └─ waits for the end of its input, which is that of the harness; then ends them all
 //! ```
-//! Those that read the tree drop its pages from the page cache after each pass, as a tree larger than memory would.
+//! Those that read files have a tree of their own for each instance, and drop its pages from the page cache after each pass, as a tree larger
+//! than memory would. With one tree for all, an instance would find what another has just read, or take from the cache what another is reading.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::args::Work;
 use crate::experiment::cpu::case::Hogs;
@@ -25,16 +27,21 @@ use crate::{Error, corpus};
 const UNITS: (u32, u32) = (160, 6);
 /// What bzip2 compresses.
 const FILE: Bytes = Bytes(8 * Bytes::MIB);
-/// What a flood writes again and again, in one file each.
-const FLOOD: Bytes = Bytes(64 * Bytes::MIB);
+/// What a flood writes again and again, in one file each, piece by piece: each piece is on the disk before it counts, and the same one
+/// is not written again before the others, as it would never get there otherwise.
+const FLOOD: Bytes = Bytes(FLOOD_PIECES * FLOOD_PIECE.0);
+const FLOOD_PIECES: u64 = 8;
+const FLOOD_PIECE: Bytes = Bytes(64 * Bytes::MIB);
 /// Memory of each hog.
 const HOG: Bytes = Bytes(256 * Bytes::MIB);
 
 /// Where the jobs find and leave things.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// The tree that is read.
-    pub tree: corpus::Tree,
+    /// The trees that are read: `trees/1` by the first instance, and so on.
+    pub trees: Vec<corpus::Tree>,
+    /// The directory that holds them.
+    pub forest: PathBuf,
     /// A C project, not compiled.
     pub project: PathBuf,
     /// A file.
@@ -44,12 +51,26 @@ pub struct Places {
 }
 
 impl Places {
-    /// Makes what is not there yet in `directory`.
-    pub fn make(directory: &Path, tree_size: Bytes, seed: u64) -> Result<Self, Error> {
+    /// Makes what is not there yet in `directory`, so many trees among it.
+    ///
+    /// # Errors
+    /// When the disk has no room for the trees, or something cannot be made.
+    pub fn make(directory: &Path, trees: u32, tree_size: Bytes, seed: u64) -> Result<Self, Error> {
         // As large as makes many files and steady progress.
         let sizes = corpus::Sizes::Equal(Bytes(256 * Bytes::KIB));
+        let forest = directory.join("trees");
+        let root = |number: u32| forest.join(number.to_string());
+        let missing = (1..=trees).filter(|number| !root(*number).exists()).count() as u64;
+        if let Some(detail) = short_of(directory, Bytes(tree_size.0.saturating_mul(missing))) {
+            let detail = format!("{detail}; a smaller --tree-size or fewer --instances need less");
+            return Err(Error::Unmet { what: format!("room for {missing} trees of {tree_size}"), detail });
+        }
+        let plant = |number| {
+            corpus::tree(&root(number), tree_size, sizes, seed.wrapping_add(u64::from(number)))
+        };
         let places = Self {
-            tree: corpus::tree(&directory.join("tree"), tree_size, sizes, seed)?,
+            trees: (1..=trees).map(plant).collect::<Result<_, _>>()?,
+            forest,
             project: directory.join("source"),
             file: directory.join("file"),
             scratch: directory.join("scratch"),
@@ -57,6 +78,20 @@ impl Places {
         corpus::project(&places.project, UNITS.0, UNITS.1)?;
         corpus::data_file(&places.file, FILE, seed)?;
         Ok(places)
+    }
+
+    /// Makes what so many instances read cold. Returns the share of it that stayed cached.
+    ///
+    /// # Errors
+    /// When a file is gone, or after an interruption.
+    pub fn chill(&self, work: Work, instances: u32) -> Result<f64, Error> {
+        let mut cached = 0.0_f64;
+        if work.reads_tree() {
+            for (tree, _) in self.trees.iter().zip(0..instances) {
+                cached = cached.max(corpus::chill(tree)?);
+            }
+        }
+        Ok(cached)
     }
 
     fn quoted(path: &Path) -> String {
@@ -81,6 +116,16 @@ impl Prepared {
     }
 }
 
+/// Why a program here cannot do what the job asks of it; none if it can, or is not there at all.
+pub fn lacks_option(work: Work) -> Option<String> {
+    if work != Work::Rsync {
+        return None;
+    }
+    let help = Command::new("rsync").arg("--help").stdin(Stdio::null()).output().ok()?;
+    let knows = String::from_utf8_lossy(&help.stdout).contains("--fsync");
+    (!knows).then(|| "this rsync has no --fsync, so its copies need not reach the disk".to_owned())
+}
+
 /// Why the disk is too small for what the job writes there; none if it is not.
 pub fn lacks_room(work: Work, instances: u32, tree_size: Bytes, scratch: &Path) -> Option<String> {
     let each = match work {
@@ -88,9 +133,13 @@ pub fn lacks_room(work: Work, instances: u32, tree_size: Bytes, scratch: &Path) 
         Work::Flood => FLOOD.0,
         _ => return None,
     };
+    short_of(scratch.parent().unwrap_or(scratch), Bytes(each.saturating_mul(u64::from(instances))))
+}
+
+/// What a place lacks to take so much; none if it can.
+fn short_of(place: &Path, wanted: Bytes) -> Option<String> {
     // A tenth more, as a file system gets slow when it is nearly full.
-    let needed = Bytes(each.saturating_mul(u64::from(instances)).saturating_mul(11) / 10);
-    let place = scratch.parent().unwrap_or(scratch);
+    let needed = Bytes(wanted.0.saturating_mul(11) / 10);
     let room = nix::sys::statvfs::statvfs(place).ok()?;
     let free = Bytes(room.blocks_available().saturating_mul(room.fragment_size()));
     (free.0 < needed.0).then(|| format!("{} has {free} free; {needed} are needed", place.display()))
@@ -120,13 +169,14 @@ pub(in crate::experiment) fn script(body: &str, instances: u32) -> String {
 
 /// One pass of instance `$i`.
 fn body(work: Work, places: &Places, program: &Program) -> String {
-    let [tree, project, file, scratch] =
-        [&places.tree.root, &places.project, &places.file, &places.scratch].map(|path| Places::quoted(path));
-    let forget = shown(&program.load_argv(["forget".as_ref(), places.tree.root.as_os_str()]));
+    let [forest, project, file, scratch] =
+        [&places.forest, &places.project, &places.file, &places.scratch].map(|path| Places::quoted(path));
+    let tree = format!("{forest}/$i");
+    let forget = format!("{} {tree}", shown(&program.load_argv(["forget"])));
     match work {
         Work::Tar => format!("tar -C {tree} -cf - . | zstd -q -1 -c && {forget}"),
         Work::Rsync => format!(
-            "rsync -a --whole-file --out-format=%n --outbuf=L {tree}/ {scratch}/$i/ && rm -rf {scratch}/$i && {forget}"
+            "rsync -a --whole-file --fsync --out-format=%n --outbuf=L {tree}/ {scratch}/$i/ && rm -rf {scratch}/$i && {forget}"
         ),
         Work::Checksum => {
             format!("find {tree} -type f -print0 | xargs -0 -n 4 sha256sum && {forget}")
@@ -135,10 +185,14 @@ fn body(work: Work, places: &Places, program: &Program) -> String {
             "mkdir -p {scratch}/$i && cp {project}/* {scratch}/$i/ && make -C {scratch}/$i -j2 && make -s -C {scratch}/$i clean"
         ),
         Work::Bzip2 => format!("bzip2 -c {file}"),
-        Work::Flood => format!(
-            "dd if=/dev/zero of={scratch}/$i.dat bs=1M count={} conv=notrunc 2> /dev/null && echo 64 MiB",
-            FLOOD.0 / Bytes::MIB
-        ),
+        Work::Flood => {
+            let count = FLOOD_PIECE.0 / Bytes::MIB;
+            format!(
+                "flood_piece=$(( (${{flood_piece:-0}} + 1) % {FLOOD_PIECES} )); \
+                 dd if=/dev/zero of={scratch}/$i.dat bs=1M count={count} seek=$(( flood_piece * {count} )) \
+                 conv=notrunc,fsync 2> /dev/null && echo {count} MiB"
+            )
+        }
         Work::Memory => String::new(),
     }
 }

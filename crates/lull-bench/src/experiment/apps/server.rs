@@ -3,7 +3,7 @@
 //! | application | server | load |
 //! |---|---|---|
 //! | `postgres` | a cluster of its own, made by initdb, filled by `pgbench -i -s 10`, on a socket in its directory | pgbench at a rate |
-//! | `redis` | `redis-server`, append-only file, loopback | [`client`](crate::load::client) at a constant rate |
+//! | `redis` | `redis-server`, append-only file that is never rewritten, loopback | [`client`](crate::load::client) at a constant rate |
 //! | `nginx` | two workers, 64 files of 64 KiB, loopback | the same over HTTP keep-alive |
 //! | `edit` | none | [`edit`](crate::load::edit) |
 //!
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 
 use lull_core::Nanos;
+use lull_linux::sense::processes;
 
 use super::args::{App, AppsArgs};
 use super::packages;
@@ -192,7 +193,9 @@ impl Server {
         let mut argv = vec![path("redis-server")?, "--bind".into(), address.ip().to_string().into()];
         // Without a password it would serve the loopback device alone.
         argv.extend(words(["--protected-mode", if place.host.is_some() { "no" } else { "yes" }]));
-        argv.extend(words(["--save", "", "--appendonly", "yes", "--logfile", "log", "--port"]));
+        argv.extend(words(["--save", "", "--appendonly", "yes", "--logfile", "log"]));
+        // It would rewrite its log, a job of its own, in those runs in which the log happens to have grown enough.
+        argv.extend(words(["--auto-aof-rewrite-percentage", "0", "--port"]));
         argv.extend([address.port().to_string().into(), "--dir".into(), place.directory.into()]);
         let process =
             place.launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || place.connects(address))?;
@@ -286,6 +289,12 @@ impl Server {
             load.extend([flag.into(), value]);
         }
         Ok(Self { load, process: Some(process) })
+    }
+
+    /// Processor time that it and its children have used so far; none for who edits, whose compilers the load accounts for.
+    pub fn cpu_time(&self) -> Nanos {
+        let family = |(process, _): &(Proc, ChildStdout)| processes::family(process.pid().as_raw());
+        self.process.as_ref().map_or(Nanos::ZERO, |process| processes::usage(&family(process)).cpu)
     }
 
     /// Whether it still runs.

@@ -40,14 +40,46 @@ fn the_policies_are_runs_of_lull_under_their_own_names() {
 #[test]
 fn the_help_says_how_long_it_takes() {
     let hours = |args: &AppsArgs| {
-        args.cases() as f64 * args.round_s(args.contenders().len()) * f64::from(args.common.rounds) / 3600.0
+        args.cases() as f64 * args.round_s(&args.contenders()) * f64::from(args.common.rounds) / 3600.0
     };
     let all = args(&[]);
-    assert_eq!((all.cases(), all.contenders().len(), all.common.rounds), (56, 14, 5));
+    assert_eq!((all.cases(), all.contenders().len(), all.common.rounds), (56, 15, 5));
     assert!(args::HELP.contains(&format!("about {:.0} hours;", hours(&all))), "{}", hours(&all));
     let line = args::HELP.lines().find(|line| line.contains("lull bench apps --")).unwrap();
     let words: Vec<&str> = line.split_whitespace().skip(3).collect();
     assert!(args::HELP.contains(&format!("about {:.0} hours:", hours(&args(&words)))));
+}
+
+#[test]
+fn only_those_that_learn_settle_and_smart_says_if_it_was_too_short() {
+    let smart = Contender::Policy("smart");
+    let default = args(&[]);
+    assert_eq!(default.warmup_s(&smart), default.warmup_s(&Contender::Nice));
+    assert_eq!(default.unlearnt(&smart), None);
+    let words = ["--settle", "30", "--warmup", "2", "--seconds", "5", "--contenders", "smart,lull,nice"];
+    let settled = args(&words);
+    for (contender, warmup_s) in [
+        (smart.clone(), 30.0),
+        (Contender::Policy("manners"), 30.0),
+        (Contender::Headroom, 30.0),
+        (Contender::Lull(Vec::new()), 30.0),
+        (Contender::Nice, 2.0),
+        (Contender::Alone, 2.0),
+    ] {
+        assert_eq!(settled.warmup_s(&contender), warmup_s, "{contender:?}");
+    }
+    // Two of 36 s; alone, solo and nice of 8 s.
+    assert_eq!(settled.round_s(&settled.contenders()), 96.0);
+    let short = args(&["--smart-window", "10s", "--settle", "30"]);
+    assert!(short.unlearnt(&smart).is_some_and(|note| note.contains("after 30 s")));
+    assert_eq!(short.unlearnt(&Contender::Lull(Vec::new())), None);
+    assert_ne!(settled.terms(), args(&[&words[2..], &["--settle", "40"]].concat()).terms());
+}
+
+#[test]
+fn trees_are_made_for_those_that_read_them() {
+    assert_eq!(args(&["--background", "rsync,memory", "--instances", "2,5"]).trees(), 5);
+    assert_eq!(args(&["--background", "flood,memory"]).trees(), 0);
 }
 
 #[test]

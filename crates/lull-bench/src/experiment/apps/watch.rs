@@ -11,6 +11,7 @@ use lull_linux::sense::machine::MachineTimes;
 use lull_linux::sense::processes;
 
 use crate::record::Moment;
+use crate::stats::ratio;
 
 /// How often.
 const EVERY: Nanos = Nanos::from_millis(500);
@@ -23,7 +24,7 @@ struct Seen {
 }
 
 /// Looks now and then.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Watch {
     began: Nanos,
     seen: Option<Seen>,
@@ -57,9 +58,16 @@ impl Watch {
         }
     }
 
-    /// What was seen.
-    pub fn moments(self) -> Vec<Moment> {
-        self.moments
+    /// CPUs that the background used on average, as far as was seen; none if nothing was.
+    pub fn background_cpus(&self) -> Option<f64> {
+        let sum: f64 = self.moments.iter().map(|moment| moment.background_cpus).sum();
+        ratio(sum, self.moments.len() as f64)
+    }
+
+    /// What was seen until `end`, when the counted time was over: a foreground may have been at work longer.
+    pub fn until(self, end: Nanos) -> Vec<Moment> {
+        let span_s = end.since(self.began).as_secs_f64();
+        self.moments.into_iter().filter(|moment| moment.at_s <= span_s).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! What `lull bench cpu` can be asked.
 
-use lull_core::{Nanos, SmartSetting};
+use lull_core::Nanos;
 
 use crate::contender::Contender;
-use crate::experiment::args::Common;
+use crate::experiment::args::{Common, unlearnt};
 use crate::load::think::Spread;
 use crate::units::{Bytes, whole};
 
@@ -122,10 +122,7 @@ impl CpuArgs {
 
     /// What a reader of smart's runs should know, if the counting begins before it has learnt.
     pub fn unlearnt(&self) -> Option<String> {
-        let setting = SmartSetting::with_window(self.smart_window());
-        let learning = setting.window.times(2 * u64::from(setting.windows));
-        (learning.as_secs_f64() > self.settle)
-            .then(|| format!("smart learns for {learning}, and the counting began after {} s", self.settle))
+        unlearnt(self.smart_window(), self.settle)
     }
 
     /// All contenders to run, the references first, each once.

@@ -1,4 +1,5 @@
 use clap::Parser;
+use lull_linux::sense::machine::MachineTimes;
 
 use super::*;
 use crate::load::LoadReport;
@@ -77,14 +78,15 @@ fn smart_has_learnt_when_the_counting_begins() {
 
 #[test]
 fn what_neither_side_used_was_somebody_elses() {
-    let spent =
+    let times =
         MachineTimes { tasks: Nanos::from_secs(15), stolen: Nanos::from_secs(1), ..MachineTimes::default() };
+    let spent = Spent { times, elapsed: Nanos::from_secs(10) };
     let outcome = |cpu_ns, control_cpu_s| Outcome {
         foreground: Some(LoadReport { cpu_ns, ..LoadReport::default() }),
         background: Some(Background { cpu_s: Some(8.0), control_cpu_s, ..Background::default() }),
         notes: Vec::new(),
     };
-    let others = |outcome: &Outcome| disturbance(spent, Nanos::from_secs(10), outcome).unwrap();
+    let others = |outcome: &Outcome| disturbance(spent, outcome).unwrap();
     let known = others(&outcome(Some(5_000_000_000), Some(0.5)));
     assert_eq!(known, Disturbance { others_cpus: Some(0.2), stolen_cpus: 0.1 });
     // More than the machine had, by the coarseness of its clock.

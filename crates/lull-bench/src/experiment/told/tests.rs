@@ -7,6 +7,9 @@ fn what_lull_could_not_have_is_noted_and_its_run_has_no_such_part() {
     let mut notes = Vec::new();
     assert_eq!(told.read(&mut notes), None);
     assert!(notes[0].contains("no summary that can be read"), "{notes:?}");
+    let counts = |contender| told.of(&contender, &mut Vec::new()).1;
+    assert!(counts(Contender::Unmanaged), "who is no run of lull has none");
+    assert!(!counts(Contender::Lull(Vec::new())) && !counts(Contender::Policy("smart")));
 
     let file = told.flags()[3].clone();
     std::fs::write(
@@ -21,10 +24,12 @@ fn what_lull_could_not_have_is_noted_and_its_run_has_no_such_part() {
     let mut had = |contender, part| told.had(&contender, part, &mut notes);
     assert!(had(Contender::Lull(Vec::new()), "cpu") && !had(Contender::Lull(Vec::new()), "net"));
     assert!(had(Contender::Unmanaged, "net"));
+    assert!(counts(Contender::Lull(Vec::new())) && counts(Contender::Policy("smart")));
 
     std::fs::write(&file, r#"{"is_complete": false}"#).unwrap();
     notes.clear();
     assert!(told.read(&mut notes).is_some() && notes.len() == 1, "{notes:?}");
+    assert!(!counts(Contender::Lull(Vec::new())), "its supervisor was gone");
 }
 
 #[test]

@@ -21,3 +21,37 @@ fn all_logs_of_a_directory_are_read() {
     took.sort_unstable();
     assert_eq!(took, [10, 20, 30]);
 }
+
+#[test]
+fn what_is_late_at_the_end_is_counted_and_is_no_throughput() {
+    let transaction = |scheduled_us, took_us| Transaction { scheduled_us, took_us };
+    let all = [
+        transaction(900, 500),
+        transaction(1_000, 10),
+        transaction(1_990, 10),
+        transaction(1_995, 1_500_000),
+        transaction(2_000, 10),
+    ];
+    let window = [Nanos::from_micros(1_000), Nanos::from_micros(2_000)];
+    let (latencies, in_time) = count(&all, Nanos::from_micros, window);
+    assert_eq!((latencies.count(), in_time), (3, 2));
+    assert!(latencies.summary().max_ns >= 1_490_000_000);
+}
+
+#[test]
+fn pgbench_runs_longer_than_the_window() {
+    let args = PgbenchArgs {
+        shift: ShiftArgs { warmup: Nanos::ZERO, seconds: None, json: true },
+        socket: "/s".into(),
+        port: 1,
+        database: "d".into(),
+        user: "u".into(),
+        pgbench: "pgbench".into(),
+        rate: 1,
+        clients: 1,
+        seed: 1,
+    };
+    let argv = args.argv(3.5, Path::new("/log"));
+    let time = argv.iter().skip_while(|word| *word != "--time").nth(1);
+    assert_eq!(time, Some(&OsString::from("6")));
+}

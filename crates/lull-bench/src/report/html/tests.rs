@@ -25,7 +25,7 @@ fn the_page_holds_everything_and_needs_nothing() {
         assert!(page.contains(text), "{text}");
     }
     // Two cases: frontier, distribution, and one picture over time per contender.
-    assert_eq!(page.matches("<svg").count(), 2 * (2 + 8));
+    assert_eq!(page.matches("<svg").count(), 2 * (2 + 9));
     assert!(!page.contains("src=") && !page.contains("<link") && !page.contains("<?xml"));
     let json = |id: &str| {
         page.split(&format!("id=\"{id}\">")).nth(1).unwrap().split("</script>").next().unwrap().to_owned()

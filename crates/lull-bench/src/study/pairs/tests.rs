@@ -72,10 +72,15 @@ fn what_few_or_scattered_rounds_say_may_be_chance() {
     let dominance = &few.standing("lull").unwrap().dominated_by[0];
     assert!(dominance.chance == 1.0 && !dominance.certain, "{dominance:?}");
     assert!(few.lull.contains("rounds: 3, so it may be chance"), "{}", few.lull);
+    let aim = |pair: &Pair| (pair.targets[3].got, pair.targets[3].met, pair.targets[3].open);
+    assert_eq!(aim(&few), (None, false, true), "three rounds do not tell");
+    assert_eq!(aim(&self::pair(&[400; 3])), (None, false, true), "nor that nobody does");
+    assert_eq!(aim(&self::pair(&[400; 5])), (Some(0.0), true, false));
     let scattered = pair(&[100, 900, 600, 110, 910, 620, 120]);
     let dominance = &scattered.standing("lull").unwrap().dominated_by[0];
     assert!((0.3..0.95).contains(&dominance.chance) && !dominance.certain, "{dominance:?}");
     assert!(scattered.lull.contains("may be chance"), "{}", scattered.lull);
+    assert_eq!(aim(&scattered), (Some(0.0), true, false), "what may be chance does not count");
 }
 
 #[test]
@@ -107,6 +112,19 @@ fn a_foreground_that_got_nothing_done_has_no_low_latency() {
     let none = pair.standing("none").unwrap();
     assert_eq!((none.mean, none.p99, none.throughput.unwrap().value), (None, None, 0.0));
     assert!(pair.frontier.is_empty(), "{:?}", pair.frontier);
+}
+
+#[test]
+fn what_is_answered_after_the_window_is_no_throughput() {
+    let mut records = vec![run("alone", 1, 10, 0), run("solo", 1, 0, 1_000), run("none", 1, 60, 900)];
+    if let Some(Record::Run(Run { foreground: Some(report), .. })) = records.get_mut(2) {
+        report.in_time = Some(60);
+    }
+    let study = Study::of(&records);
+    let pair = Pair::all(&study, &records).remove(0);
+    assert_eq!(pair.standing("none").unwrap().throughput.unwrap().value, 0.6);
+    let row = study.cases[0].rows.iter().find(|row| row.contender == "none").unwrap();
+    assert_eq!(row.foreground.unwrap().median, 0.6, "the aims are judged by the same figure");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Row, Target};
 use crate::stats::Summary;
-use crate::study::NOISE;
+use crate::study::{NOISE, Round, pairs};
 
 /// What the foreground must keep of its throughput, and what its p99 may be, both over `alone`.
 const THROUGHPUT: f64 = 0.98;
@@ -25,12 +25,21 @@ fn protects(row: &Row, lull: &Row) -> bool {
         && row.p99.is_some_and(|own| no_more(own.median, P99, lull.p99))
 }
 
-/// The aims, judged by the rows. Background work within [`NOISE`] of the best is as much.
-pub(super) fn judge(lull: &Row, rows: &[Row]) -> Vec<Target> {
+/// The aims, judged by the rows. Background work within [`NOISE`] of the best is as much. Only who dominates lull
+/// [beyond chance](pairs::Dominance) counts; with fewer than [`pairs::FEW`] rounds that is open.
+pub(super) fn judge(lull: &Row, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Target> {
     let median = |summary: Option<Summary>| summary.map(|summary| summary.median);
     let rivals = rows.iter().filter(|row| !row.contender.starts_with("lull") && protects(row, lull));
     let best = rivals.filter_map(|row| median(row.background)).fold(0.0, f64::max);
+    const DOMINATORS: &str = "contenders that dominate it beyond chance";
     let is_judged = lull.p99.is_some() && lull.background.is_some();
+    let dominators = match pairs::certain_dominators(rounds, &lull.contender, &lull.dominated_by) {
+        None if is_judged => Target::undecided(DOMINATORS, 0.0, true),
+        certain => {
+            let count = certain.filter(|_| is_judged).map(|count| count as f64);
+            Target::new(DOMINATORS, 0.0, true, count)
+        }
+    };
     vec![
         Target::new("foreground / alone", THROUGHPUT, false, median(lull.foreground)),
         Target::new("p99 / alone", P99, true, median(lull.p99)),
@@ -40,11 +49,6 @@ pub(super) fn judge(lull: &Row, rows: &[Row]) -> Vec<Target> {
             false,
             median(lull.background),
         ),
-        Target::new(
-            "contenders that dominate it",
-            0.0,
-            true,
-            is_judged.then_some(lull.dominated_by.len() as f64),
-        ),
+        dominators,
     ]
 }

@@ -31,4 +31,6 @@ fn a_group_tells_its_own_time() {
     assert_eq!(group_time(dir.path()), Some(Nanos::from_micros(1_500)));
     std::fs::write(dir.path().join("cpu.stat"), "nr_periods 0\n").unwrap();
     assert_eq!(group_time(dir.path()), None);
+    std::fs::write(dir.path().join("cpuacct.usage"), "1500\n").unwrap();
+    assert_eq!(group_time(dir.path()), Some(Nanos(1_500)), "version 1 counts nanoseconds");
 }

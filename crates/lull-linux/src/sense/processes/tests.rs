@@ -5,7 +5,7 @@ const LINE: &str = "42 (a) b c) R 1 42 42 0 -1 2129984 5 6 7 8 100 20 3 4 20 0 1
 #[test]
 fn a_name_with_parentheses_does_not_shift_the_fields() {
     let stat = Stat::parse(LINE).unwrap();
-    assert_eq!(stat, Stat { state: 'R', parent: 1, flags: 2_129_984, ticks: 120, children: 7 });
+    assert_eq!(stat, Stat { state: 'R', parent: 1, flags: 2_129_984, ticks: 120, children: 7, started: 99 });
     assert_ne!(stat.flags & PF_KTHREAD, 0);
     assert_eq!(Stat::parse("42 (short) R 1 2"), None);
 }
@@ -40,6 +40,20 @@ fn the_process_of_the_test_is_among_all_and_is_no_kernel_thread() {
     let own = i32::try_from(std::process::id()).unwrap();
     assert!(all().contains(&own));
     assert_eq!(Stat::of(own).unwrap().flags & PF_KTHREAD, 0);
+}
+
+#[test]
+fn a_kernel_thread_that_ends_takes_nothing_back() {
+    let stat = |ticks, started| Stat { started, ticks, ..Stat::parse(LINE).unwrap() };
+    let mut threads = KernelThreads::new();
+    let mut count = |seen: &[(i32, Stat)]| threads.count(seen.iter().copied());
+    let first = count(&[(2, stat(1_000, 1)), (7, stat(500, 1))]);
+    let since = |now: Nanos| now.since(first);
+    assert_eq!(since(count(&[(2, stat(1_003, 1)), (7, stat(500, 1))])), time(3));
+    assert_eq!(since(count(&[(2, stat(1_003, 1))])), time(3), "the time of the one that ended stays");
+    // Another one with its id, which has used as much as the first had: all of it is new.
+    assert_eq!(since(count(&[(2, stat(1_005, 1)), (7, stat(500, 90))])), time(505));
+    assert_eq!(since(count(&[(2, stat(1_005, 1)), (7, stat(501, 90))])), time(506));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use std::io::Read;
-use std::process::{Command, Stdio};
 
 use super::*;
+use crate::experiment::apps::packages;
 
 #[test]
 fn a_script_runs_its_instances_over_and_over_until_its_input_ends() {
@@ -27,15 +27,59 @@ fn a_script_runs_its_instances_over_and_over_until_its_input_ends() {
 #[test]
 fn the_jobs_do_their_work_and_say_so() {
     let dir = tempfile::tempdir().unwrap();
-    let places = Places::make(dir.path(), Bytes(Bytes::MIB), 1).unwrap();
+    let places = Places::make(dir.path(), 1, Bytes(Bytes::MIB), 1).unwrap();
     std::fs::create_dir_all(&places.scratch).unwrap();
     let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
-    for work in [Work::Tar, Work::Checksum, Work::Bzip2, Work::Flood] {
+    for work in [Work::Tar, Work::Rsync, Work::Checksum, Work::Bzip2, Work::Flood] {
+        let lacks = packages::missing(packages::of_work(work));
+        if let Some(detail) = lacks_option(work).or_else(|| lacks.first().map(|name| format!("no {name}"))) {
+            eprintln!("SKIPPED: {work:?}: {detail}");
+            continue;
+        }
         let body = body(work, &places, &program).replace("$i", "1");
         let output = Command::new("sh").args(["-c", &body]).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && !output.stdout.is_empty(), "{work:?}: {body}: {errors}");
     }
+}
+
+#[test]
+fn a_flood_goes_through_its_file_and_waits_for_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let places = Places::make(dir.path(), 0, Bytes(1), 1).unwrap();
+    let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
+    // What dd is told, in place of dd.
+    let body = format!("dd() {{ echo $*; }}; {}", body(Work::Flood, &places, &program));
+    let output = Command::new("sh").args(["-c", &[body.as_str(); 9].join("; ")]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let seeks: Vec<&str> =
+        text.split_whitespace().filter_map(|word| word.strip_prefix("seek=")).collect();
+    assert_eq!(seeks, ["64", "128", "192", "256", "320", "384", "448", "0", "64"]);
+    assert_eq!((text.matches("conv=notrunc,fsync").count(), text.matches("64 MiB").count()), (9, 9));
+}
+
+#[test]
+fn an_instance_reads_and_forgets_a_tree_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let places = Places::make(dir.path(), 2, Bytes(Bytes::MIB), 1).unwrap();
+    let [one, two] = ["1", "2"].map(|number| dir.path().join("trees").join(number).display().to_string());
+    let content = |tree: &str| std::fs::read(format!("{tree}/d0000/f000000")).unwrap();
+    assert_ne!(content(&one), content(&two));
+    let program = Program { load: vec!["echo".into()], run: vec!["false".into()] };
+    let body = body(Work::Checksum, &places, &program).replace("$i", "2");
+    let output = Command::new("sh").args(["-c", &body]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().last(), Some(format!("forget {two}").as_str()));
+    assert!(text.lines().all(|line| line.contains(&two) && !line.contains(&one)), "{text}");
+    assert!(text.lines().count() > 4, "{text}");
+}
+
+#[test]
+fn trees_without_room_are_refused_before_they_are_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = Places::make(dir.path(), 3, Bytes(u64::MAX / 100), 1).unwrap_err().to_string();
+    assert!(error.contains("room for 3 trees") && error.contains("--tree-size"), "{error}");
+    assert!(!dir.path().join("trees").exists());
 }
 
 #[test]

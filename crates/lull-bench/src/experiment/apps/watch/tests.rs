@@ -28,7 +28,10 @@ fn looks_are_spaced_and_see_no_background_where_there_is_none() {
     for step in 0..30_u64 {
         watch.look(Nanos::from_millis(100 * step), None);
     }
-    let moments = watch.moments();
+    assert_eq!(watch.clone().until(Nanos::from_millis(1_600)).len(), 3, "at 0.5, 1, and 1.5 s");
+    assert_eq!(watch.background_cpus(), Some(0.0));
+    assert_eq!(Watch::begin(Nanos::ZERO).background_cpus(), None, "nothing was seen");
+    let moments = watch.until(Nanos::MAX);
     assert_eq!(moments.len(), 5);
     assert!(moments.iter().all(|moment| moment.background_cpus == 0.0 && !moment.held));
 }

@@ -123,7 +123,8 @@ pub fn run_demo(args: &DemoArgs, program: &Program) -> Result<(), Error> {
     let reader = Reader { file: reader_file, think: THINK, exponential: false, seed: 1 };
     for round in 1..=args.rounds {
         // The first round keeps the order of the story; later ones are shuffled.
-        let order = if round == 1 { contenders.clone() } else { ledger::shuffled(&contenders, CASE, 1, round) };
+        let order =
+            if round == 1 { contenders.clone() } else { ledger::shuffled(&contenders, CASE, 1, round) };
         for (position, contender) in order.iter().enumerate() {
             let mut display = Display::new(format!("round {round}/{}  {:12}", args.rounds, contender.name()));
             let run = turn(args, &reader, &tree, contender, program, &mut display)?;

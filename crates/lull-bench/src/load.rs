@@ -334,6 +334,7 @@ pub struct PeriodReport {
 /// One line of a load's output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "lowercase")]
+#[expect(clippy::large_enum_variant, reason = "one at a time, on its way to or from a line")]
 pub enum LoadLine {
     /// It has what it needs in memory and begins now; only if asked for.
     Ready,

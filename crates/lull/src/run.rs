@@ -184,9 +184,9 @@ impl Started {
         let is_over = freezer::is_empty(self.group.as_ref());
         let queues = QueueSummary::at_end(&self.queues, is_over);
         // What is left of the job is still held and bounded by a supervisor that answers.
-        let is_tended = outcome.as_ref().is_ok_and(|outcome| {
-            !outcome.lost_supervisor && (outcome.summary.is_some() || !wants_summary)
-        });
+        let is_tended = outcome
+            .as_ref()
+            .is_ok_and(|outcome| !outcome.lost_supervisor && (outcome.summary.is_some() || !wants_summary));
         if is_over || !is_tended {
             freezer::remove_if_empty(self.group, &self.shed);
         }

@@ -299,7 +299,8 @@ fn one(
         trial::run(foreground, job, window, program, &mut |tick| watch.look(clock::now(), tick.background))?;
     let served_s = server.cpu_time().since(served).as_secs_f64();
     let disturbance = around.end().and_then(|spent| {
-        let asked_s = outcome.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
+        let asked_s =
+            outcome.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
         // Shell loops end by a signal, their processes unwaited for; so what was seen of them stands for all of their life.
         let background_s = watch.background_cpus().map(|cpus| cpus * spent.elapsed.as_secs_f64());
         spent.beside(asked_s.map(|asked_s| asked_s + served_s), background_s)

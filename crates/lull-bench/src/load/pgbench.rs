@@ -111,11 +111,7 @@ fn transactions(directory: &Path) -> Result<Vec<Transaction>, Error> {
 }
 
 /// What was scheduled within the window, however late it ended; and how many of these ended within it.
-fn count(
-    all: &[Transaction],
-    at: impl Fn(u64) -> Nanos,
-    [begun, ended]: [Nanos; 2],
-) -> (Recorder, u64) {
+fn count(all: &[Transaction], at: impl Fn(u64) -> Nanos, [begun, ended]: [Nanos; 2]) -> (Recorder, u64) {
     let (mut latencies, mut in_time) = (Recorder::new(), 0);
     for transaction in all {
         let scheduled = at(transaction.scheduled_us);

@@ -140,7 +140,9 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
         text.push_str("\nThe noise: `alone` a second time in each round, over `alone`. Nobody's ratio means more than these differ from 1.\n\n| pair | throughput | mean | p99 |\n|---|---|---|---|\n");
         text.push_str(&noise);
     }
-    text.push_str("\n## Observations 1-5 of the smart paper\n\n| the paper | here | today |\n|---|---|---|\n");
+    text.push_str(
+        "\n## Observations 1-5 of the smart paper\n\n| the paper | here | today |\n|---|---|---|\n",
+    );
     for one in &verdicts.observations {
         let _ = writeln!(
             text,

@@ -197,7 +197,8 @@ impl Inodes {
     fn find(&self, dev: DevT) -> Option<FileSystem> {
         let table = MountTable::parse(&self.root.read("/proc/self/mountinfo")?);
         // Of several mounts some may be of single files, or hidden below others.
-        let mut points = table.iter().filter(|mount| mount.dev == dev).map(|mount| self.root.path(&mount.point));
+        let mut points =
+            table.iter().filter(|mount| mount.dev == dev).map(|mount| self.root.path(&mount.point));
         points.find_map(|point| FileSystem::at(&point, dev).ok())
     }
 }

@@ -42,8 +42,7 @@ impl Look {
     pub(crate) fn at(family: &Family) -> Self {
         let began = clock::now();
         let of = |pid: i32| Some((pid, signals::untaken(u32::try_from(pid).ok()?)));
-        let untaken =
-            family.pids().into_iter().filter_map(of).filter(|(_, signals)| *signals != 0).collect();
+        let untaken = family.pids().into_iter().filter_map(of).filter(|(_, signals)| *signals != 0).collect();
         Self { untaken, cost: clock::now().since(began) }
     }
 }

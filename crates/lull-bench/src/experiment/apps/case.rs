@@ -65,9 +65,8 @@ impl Places {
             let detail = format!("{detail}; a smaller --tree-size or fewer --instances need less");
             return Err(Error::Unmet { what: format!("room for {missing} trees of {tree_size}"), detail });
         }
-        let plant = |number| {
-            corpus::tree(&root(number), tree_size, sizes, seed.wrapping_add(u64::from(number)))
-        };
+        let plant =
+            |number| corpus::tree(&root(number), tree_size, sizes, seed.wrapping_add(u64::from(number)));
         let places = Self {
             trees: (1..=trees).map(plant).collect::<Result<_, _>>()?,
             forest,

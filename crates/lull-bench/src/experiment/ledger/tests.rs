@@ -29,7 +29,9 @@ fn a_measurement_that_was_killed_goes_on_where_it_was() {
     std::fs::write(&path, text).unwrap();
     let second = run(&mut Ledger::resume(dir.path(), host("tuesday")).unwrap(), 2, 100);
     let whole: Vec<(String, u32)> = (1..=2)
-        .flat_map(|round| shuffled(&plan(2).contenders, "case", 3, round).into_iter().map(move |c| (c.name(), round)))
+        .flat_map(|round| {
+            shuffled(&plan(2).contenders, "case", 3, round).into_iter().map(move |c| (c.name(), round))
+        })
         .collect();
     assert_eq!([first, second].concat(), whole, "each once, in the order of one go");
     let hosts = record::read(dir.path()).unwrap().iter().filter(|r| matches!(r, Record::Host(_))).count();

@@ -8,7 +8,8 @@ fn run(case: &str, contender: &str, round: u32, p99_ms: u64, bytes: u64) -> Reco
         case: case.into(),
         contender: contender.into(),
         round,
-        command: (!["alone", "again"].contains(&contender)).then(|| format!("{contender} -- sh -c 'a < b && c'")),
+        command: (!["alone", "again"].contains(&contender))
+            .then(|| format!("{contender} -- sh -c 'a < b && c'")),
         control: if contender == "none" { Vec::new() } else { vec!["echo 1 > /group/cpu.idle".into()] },
         foreground_command: Some("load app-client".into()),
         foreground: (contender != "solo").then(|| LoadReport {

@@ -74,8 +74,8 @@ fn what_few_or_scattered_rounds_say_may_be_chance() {
     assert!(few.lull.contains("rounds: 3, so it may be chance"), "{}", few.lull);
     let aim = |pair: &Pair| (pair.targets[3].got, pair.targets[3].met, pair.targets[3].open);
     assert_eq!(aim(&few), (None, false, true), "three rounds do not tell");
-    assert_eq!(aim(&self::pair(&[400; 3])), (None, false, true), "nor that nobody does");
-    assert_eq!(aim(&self::pair(&[400; 5])), (Some(0.0), true, false));
+    assert_eq!(aim(&pair(&[400; 3])), (None, false, true), "nor that nobody does");
+    assert_eq!(aim(&pair(&[400; 5])), (Some(0.0), true, false));
     let scattered = pair(&[100, 900, 600, 110, 910, 620, 120]);
     let dominance = &scattered.standing("lull").unwrap().dominated_by[0];
     assert!((0.3..0.95).contains(&dominance.chance) && !dominance.certain, "{dominance:?}");

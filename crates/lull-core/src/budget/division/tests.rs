@@ -157,13 +157,13 @@ fn what_is_booked_in_lumps_is_no_more_time_than_there_was() {
     let mut uses = [Use { contended: true, ..Use::default() }; 3];
     let mut now = Nanos::from_secs(1);
     // Each is at work all the time and loses 2%; two book every 25 ms, one every 5 ms.
-    for turn in 0..60_000 / 5 {
+    for turn in 0..60_000_usize / 5 {
         now = now.plus(MS.times(5));
         for (place, usage) in uses.iter_mut().enumerate() {
-            let millis = [5, 25, 25][place];
-            if (turn + place * 2) % (millis as usize / 5) == 0 {
-                usage.worked = usage.worked.plus(MS.times(millis));
-                usage.lost = usage.lost.plus(Loss::percent(2).of(MS.times(millis)));
+            let (turns, lump) = [(1, MS.times(5)), (5, MS.times(25)), (5, MS.times(25))][place];
+            if (turn + place * 2) % turns == 0 {
+                usage.worked = usage.worked.plus(lump);
+                usage.lost = usage.lost.plus(Loss::percent(2).of(lump));
             }
         }
         division.look(now, &uses);

@@ -32,7 +32,8 @@ pub(super) fn pages(status: &Status, width: usize) -> Vec<String> {
         }
     }
     let count = pages.len();
-    let numbered = |(index, page): (usize, String)| cut(&join(&page, &format!("{}/{count}", index + 1)), width);
+    let numbered =
+        |(index, page): (usize, String)| cut(&join(&page, &format!("{}/{count}", index + 1)), width);
     pages.into_iter().enumerate().map(numbered).collect()
 }
 

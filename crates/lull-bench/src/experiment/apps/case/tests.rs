@@ -52,8 +52,7 @@ fn a_flood_goes_through_its_file_and_waits_for_the_disk() {
     let body = format!("dd() {{ echo $*; }}; {}", body(Work::Flood, &places, &program));
     let output = Command::new("sh").args(["-c", &[body.as_str(); 9].join("; ")]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let seeks: Vec<&str> =
-        text.split_whitespace().filter_map(|word| word.strip_prefix("seek=")).collect();
+    let seeks: Vec<&str> = text.split_whitespace().filter_map(|word| word.strip_prefix("seek=")).collect();
     assert_eq!(seeks, ["64", "128", "192", "256", "320", "384", "448", "0", "64"]);
     assert_eq!((text.matches("conv=notrunc,fsync").count(), text.matches("64 MiB").count()), (9, 9));
 }

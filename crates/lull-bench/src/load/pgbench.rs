@@ -4,7 +4,7 @@
 //! the wait for a free session included: an open loop. Its own report knows means only, so the log is read: one line per
 //! transaction with its duration and the time at which it ended. What was scheduled within the window is counted.
 //!
-//! Edge cases: pgbench writes its log when it ends, so it runs for the window's length by itself, and [`AFTER`] longer: what it was to
+//! Edge cases: pgbench writes its log when it ends, so it runs for the window's length by itself, and two seconds longer: what it was to
 //! begin within the window and had not begun when it ends is never logged. A window that is cut short counts what
 //! was logged until then. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a
 //! step of the wall clock within a run would shift the window.

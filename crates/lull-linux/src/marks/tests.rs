@@ -178,7 +178,7 @@ fn decimals_are_read_and_written_without_allocation() {
     assert_eq!(parse_decimal(b"\n"), None);
     assert_eq!(parse_decimal(b"-"), None);
     assert_eq!(parse_decimal(b"99999999999"), None);
-    assert_eq!((raised(0), raised(200), raised(800), raised(-1000)), (500, 700, 1000, -500));
+    assert_eq!((raised(0), raised(200), raised(-300), raised(-1000)), (1000, 1000, 700, 0));
 }
 
 /// Runs a shell command in a child that bears the marks, and gives its output.

@@ -14,7 +14,7 @@
 //! | [`reader`] | reading ahead for the job in the gaps |
 //! | [`memory`] | the job leaves the page cache as it was, and the foreground its memory |
 //! | [`adjust`] | changing a run while it runs |
-//! | [`freezer`], [`signals`] | the hold gate; signals that end a wait |
+//! | [`freezer`], [`signals`], [`spare`] | the hold gate; signals that end a wait, or interrupt a long hold |
 //! | [`guardian`] | what happens when the supervisor is dead |
 //! | [`tell`], [`messages`], [`status`], [`summary`] | what is told to whom |
 

@@ -56,7 +56,8 @@ pub(crate) struct DiskTraits {
 
 pub(crate) struct Disk {
     pub(crate) traits: DiskTraits,
-    aim: ControlSetting,
+    /// What was asked for.
+    interval: IntervalChoice,
     pub(crate) resource: Resource,
     pub(crate) control: Control,
     sensor: Sensor,
@@ -84,7 +85,7 @@ impl Disk {
             control.update(now, &Telemetry { rotational: traits.rotational, ..Telemetry::default() });
         let disk = Self {
             traits,
-            aim,
+            interval: aim.interval,
             resource: Resource::new(setting),
             control,
             sensor,
@@ -132,11 +133,11 @@ impl Disk {
         foreground.in_service > 0 || (latest > Nanos::ZERO && now.since(latest) < LATELY)
     }
 
-    /// What the foreground does and loses here; `None` where the sensor cannot say what it loses, and where a fixed interval
+    /// What the foreground does and loses here; nothing where the sensor cannot say what it loses, and where a fixed interval
     /// is kept whatever it costs.
-    pub(crate) fn usage(&mut self, now: Nanos) -> Option<Use> {
-        if matches!(self.sensor, Sensor::Fallback { .. }) || self.aim.interval != IntervalChoice::Auto {
-            return None;
+    pub(crate) fn usage(&mut self, now: Nanos) -> Use {
+        if matches!(self.sensor, Sensor::Fallback { .. }) || self.interval != IntervalChoice::Auto {
+            return Use::default();
         }
         let background = self.latest().background;
         let has_work = background.in_service > 0 || self.resource.waiting() > 0;
@@ -145,11 +146,7 @@ impl Disk {
         }
         let is_served = self.served.1.is_some_and(|at| now.since(at) < LATELY);
         let budget = self.control.budget();
-        Some(Use {
-            contended: is_served && self.is_contended(now),
-            worked: budget.worked(),
-            lost: budget.lost(),
-        })
+        Use { contended: is_served && self.is_contended(now), worked: budget.worked(), lost: budget.lost() }
     }
 
     /// From now on `promise` is what the foreground may lose here; `forfeits`: nothing of it is saved up.
@@ -257,7 +254,7 @@ impl Disk {
     /// Whether what the foreground loses now is more than it may. Not known is taken for yes; a fixed interval is kept
     /// whatever it costs the background.
     fn exceeds_budget(&self) -> bool {
-        self.aim.interval != IntervalChoice::Auto || {
+        self.interval != IntervalChoice::Auto || {
             let promise = self.control.budget().setting().promise;
             self.control.estimate().is_none_or(|estimate| estimate.loss > promise)
         }

@@ -331,7 +331,7 @@ impl Engine {
         next.sooner(self.let_signals_through(now));
         let is_held = self.wants_hold();
         next.sooner(self.spare.turn(now, is_held, || Look::at(&self.family)));
-        let held = !self.waiters.is_empty() || self.wants_frozen(now);
+        let held = !self.waiters.is_empty() || (is_held && !self.spare.is_on(now));
         match (held, self.held_since) {
             (true, None) => self.held_since = Some(now),
             (false, Some(since)) => {

@@ -34,7 +34,7 @@ impl Promise {
     pub(crate) fn turn(&mut self, now: Nanos, disks: &mut [Disk], mut cpu: Option<&mut Cpu>) {
         self.uses.clear();
         self.uses.push(cpu.as_deref().map_or_else(Use::default, Cpu::usage));
-        self.uses.extend(disks.iter_mut().map(|disk| disk.usage(now).unwrap_or_default()));
+        self.uses.extend(disks.iter_mut().map(|disk| disk.usage(now)));
         for PromiseChange { resource, promise, forfeits } in self.division.look(now, &self.uses) {
             match resource.checked_sub(CPUS + 1) {
                 None => {

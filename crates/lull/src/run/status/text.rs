@@ -32,6 +32,9 @@ pub(super) fn pages(status: &Status, width: usize) -> Vec<String> {
         }
     }
     let count = pages.len();
+    if count == 1 {
+        return pages;
+    }
     let numbered =
         |(index, page): (usize, String)| cut(&join(&page, &format!("{}/{count}", index + 1)), width);
     pages.into_iter().enumerate().map(numbered).collect()

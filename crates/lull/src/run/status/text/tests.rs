@@ -70,6 +70,15 @@ fn what_does_not_fit_has_a_page_of_its_own() {
 }
 
 #[test]
+fn one_page_has_no_number() {
+    let status =
+        Status { frozen: true, quiet_ns: None, lost: None, memory: None, links: Vec::new(), ..busy() };
+    let shown = pages(&status, 60);
+    assert!(shown.len() == 1 && shown[0].starts_with("lull held | vda B 1.0 MiB"), "{shown:?}");
+    assert!(!shown[0].contains("1/1"), "{shown:?}");
+}
+
+#[test]
 fn whatever_the_job_does_every_part_is_shown_whole() {
     let frozen = |status| Status { frozen: true, ..status };
     let all = [

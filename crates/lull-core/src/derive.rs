@@ -18,8 +18,8 @@
 //! The views know no backlog. In `bp-*` each end of a background request counts as one with another waiting (B on
 //! b), in `bb-bp` one that leaves none in service as one with none waiting (B on i).
 //! [`Resource`](crate::resource::Resource) knows the backlog; without a grant under way it agrees, in `bb-*` when
-//! none waits, in `bp-*` when one does. `lull_policy.h` repeats [`derive_state`] for the kernel programs, and a test
-//! compares the two.
+//! none waits, in `bp-*` when one does. `lull_policy.h` repeats [`derive_state`] and [`earliest_lull`] for the kernel
+//! programs, and a test compares them.
 
 use crate::machine::{AfterBackground, AfterEmpty, StartRule, State, Variant};
 use crate::time::{Interval, Nanos};
@@ -47,6 +47,30 @@ pub fn derive_state(
         State::Background
     } else {
         State::Idle
+    }
+}
+
+/// When the foreground may leave the resource to background at the earliest: what is in service needs `leaving` for it, and
+/// nothing more arrives. `now` if it has left it; [`Nanos::MAX`] if the interval is infinite. An interval that background
+/// started does not count.
+pub fn earliest_lull(
+    foreground: &ClassView,
+    interval: Interval,
+    start_rule: StartRule,
+    leaving: Nanos,
+    now: Nanos,
+) -> Nanos {
+    let busy = foreground.in_service > 0;
+    let gone = if busy { now.plus(leaving) } else { now };
+    let from = if busy && start_rule == StartRule::Completion {
+        gone
+    } else {
+        foreground_from(foreground, start_rule)
+    };
+    match interval {
+        _ if from == Nanos::ZERO || interval == Interval::NONE => gone,
+        Interval::Finite(length) => gone.max(from.plus(length)),
+        Interval::Infinite => Nanos::MAX,
     }
 }
 

@@ -66,7 +66,7 @@ pub use control::{
     Control, ControlSetting, DepthChoice, Estimate, Heads, IntervalChoice, Latency, ParseDepthError,
     ParseIntervalError, Telemetry, Total,
 };
-pub use derive::derive_state;
+pub use derive::{derive_state, earliest_lull};
 pub use histogram::Histogram;
 pub use hold::{Hold, HoldAction, HoldSetting, HoldState};
 pub use keep::Keep;

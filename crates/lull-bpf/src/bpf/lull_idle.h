@@ -12,10 +12,12 @@
  * Held, a flow keeps a trickle, because only an acknowledgement runs this code:
  * without one nothing would tell the flow that the interface is free again. Two
  * packets, because receivers acknowledge every second one at once and a single
- * one late. The next packet waits for a quarter of the time that the flow has
- * been held, so that it comes back from a short hold soon and from a long one
- * late, at most half as late as the hold was long; never slower than a
- * hundredth of the best rate (least_held_rate). The state is looked at before each packet,
+ * one late. The next packet waits for as long as the foreground has the interface
+ * in any case: until what it has in the queue has left, and for the interval. If that
+ * was not all, a quarter of the time that the flow has been held counts, so that it
+ * comes back from a short hold soon and from a long one late, at most half as late
+ * as the hold was long; never slower than a hundredth of the best rate
+ * (least_held_rate). The state is looked at before each packet,
  * too, so a hold begins with the first that would go, and ends where one has waited.
  *
  * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
@@ -30,10 +32,11 @@
  * while it is held; if it was not for a while, it is made so for a few round trips.
  *
  * A millisecond is ten times what a question takes on a link without a queue. So, open
- * beside a foreground that sent something in the last second, a flow adds nothing to the
- * interface's queue once two packets wait there, or what goes in LULL_BESIDE_US. The
- * window stays what it was meanwhile, and counts on ways whose narrow place is
- * elsewhere. With less in the queue round trips are shorter, and so is the interval.
+ * beside a foreground that sent something in the last second, a flow has two or three packets in
+ * the interface's queue, or what goes in LULL_BESIDE_US: the next one goes when one has left, and
+ * late acknowledgements leave no gap. The window stays what it was meanwhile, and counts on ways
+ * whose narrow place is elsewhere. With less in the queue round trips are shorter, and so is the
+ * interval.
  *
  * `held_until_ns` is written by user space ever anew: without lull, flows are
  * open.
@@ -51,7 +54,8 @@
 #define LULL_HELD_RATE 65536ULL
 #define LULL_HELD_SLOW_SHIFT 3
 #define LULL_HELD_SLOWEST 4096ULL
-/* The wait of the next packet while held: of the time held so far, and at least. */
+/* The wait of the next packet while held, beyond what is sure: of the time held so far, and at
+ * least. */
 #define LULL_HELD_WAIT_SHIFT 2
 #define LULL_HELD_WAIT_NS 100000ULL
 /* A queue of this many microseconds is too long, plus a share of the round trip. */
@@ -59,7 +63,7 @@
 #define LULL_QUEUE_SHIFT 3
 #define LULL_QUEUE_MOST_US 5000
 /* Beside a foreground that sent something lately, this much of the best rate may wait in the
- * interface's queue, but so many packets at least: as many as one acknowledgement tells of. */
+ * interface's queue, but so many packets at least. */
 #define LULL_LATELY_NS 1000000000ULL
 #define LULL_BESIDE_US 50
 #define LULL_BESIDE_PACKETS 2
@@ -71,9 +75,18 @@
 #define LULL_PROBE_TRIPS 8
 /* … and no longer than this, or two round trips. */
 #define LULL_SEARCH_MOST_NS 200000000ULL
+/* What a rate is told from, and before a hold; how much of the best is forgotten each time. */
+#define LULL_RATE_NS 4000000ULL
+#define LULL_LAST_RATE_NS 1000000ULL
+#define LULL_RATE_FADES_SHIFT 8
+/* Packets per second, at least, of an open flow that may send. */
+#define LULL_LEAST_PACE 4000
 #define LULL_SECOND_NS 1000000000ULL
 #define LULL_SECOND_US 1000000ULL
+#define LULL_PACING_NONE 0
 #define LULL_PACING_NEEDED 1
+/* Of a pace, what TCP small queues lets wait: a millisecond, in powers of two. */
+#define LULL_PACING_SHIFT 10
 #define LULL_CA_CWR 2
 #define LULL_CA_RECOVERY 3
 #define LULL_CA_LOSS 4
@@ -86,8 +99,6 @@ struct inet_connection_sock {
 	__u64 icsk_ca_priv[13];
 };
 struct rate_sample {
-	__s32 delivered;
-	long interval_us;
 	long rtt_us;
 	__u32 acked_sacked;
 	__u32 prior_in_flight;
@@ -110,12 +121,14 @@ struct tcp_congestion_ops {
 struct flow {
 	__u64 best_rate; /* bytes per second */
 	__u64 shrunk_ns;
-	__u64 held_ns;	   /* since when */
-	__u64 least_ns;	   /* when `least_us` was found */
-	__u32 least_us;	   /* the least smoothed round trip */
+	__u64 held_ns;	     /* since when */
+	__u64 least_ns;	     /* when `least_us` was found */
+	__u64 rate_since_ns; /* `arrived` counts since then; 0: since the next acknowledgement */
+	__u32 least_us;	     /* the least smoothed round trip */
 	__u32 window;	   /* while open, less what the interface's queue takes off; 0: not known */
 	__u32 kept_window; /* 0: open */
 	__u32 state;
+	__u32 arrived;	/* packets */
 	__u32 shown_us; /* the least round trip with a small window, not smoothed; 0: none yet */
 };
 
@@ -134,11 +147,12 @@ static __always_inline __u32 at_least(__u32 window)
 	return window > LULL_HELD_PACKETS ? window : LULL_HELD_PACKETS;
 }
 
-/* Bytes of background in the interface's queue. */
-static __always_inline __u64 waiting_bytes(struct lull_interface *interface, __u64 now)
+/* Bytes of a class in the interface's queue. */
+static __always_inline __u64 waiting_bytes(struct lull_interface *interface, enum lull_class class,
+					   __u64 now)
 {
-	struct lull_class_view *view = &interface->device.view[LULL_BACKGROUND];
-	__u64 bytes = view->bytes, ended = interface->ended_bytes[LULL_BACKGROUND];
+	struct lull_class_view *view = &interface->device.view[class];
+	__u64 bytes = view->bytes, ended = interface->ended_bytes[class];
 
 	return lull_in_queue(view, now) > 0 && bytes > ended ? bytes - ended : 0;
 }
@@ -147,7 +161,7 @@ static __always_inline __u64 waiting_bytes(struct lull_interface *interface, __u
 static __always_inline int is_too_deep(struct lull_interface *interface, __u64 now)
 {
 	return interface && interface->depth_bytes &&
-	       waiting_bytes(interface, now) > interface->depth_bytes;
+	       waiting_bytes(interface, LULL_BACKGROUND, now) > interface->depth_bytes;
 }
 
 /* Whether foreground packets passed the interface in the last second. */
@@ -175,6 +189,8 @@ void BPF_PROG(lull_idle_init, struct sock *sk)
 	flow->kept_window = 0;
 	flow->state = 0;
 	flow->shown_us = 0;
+	flow->rate_since_ns = 0;
+	flow->arrived = 0;
 	/* Without the fq qdisc TCP keeps the pace by itself. */
 	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = LULL_PACING_NEEDED;
@@ -221,18 +237,49 @@ __u32 BPF_PROG(lull_idle_buffer, struct sock *sk)
 	return LULL_BUFFER_WINDOWS;
 }
 
+/* The rate of what has arrived since it was counted anew, if that is long enough ago; 0: not yet.
+ */
+static __always_inline __u64 rate_since(struct flow *flow, struct tcp_sock *tp, __u64 least_ns,
+					__u64 now)
+{
+	__u64 span_ns = now - flow->rate_since_ns, trip_ns = (__u64)(tp->srtt_us >> 3) * 1000;
+
+	if (!flow->rate_since_ns || span_ns < least_ns || span_ns < trip_ns)
+		return 0;
+	return (__u64)flow->arrived * tp->mss_cache * LULL_SECOND_NS / span_ns;
+}
+
+/*
+ * The best rate, from what arrives in LULL_RATE_NS without a hold, or a round trip if that is
+ * longer: in less a bucket of tokens on the way, or acknowledgements that come at once, show
+ * several times the rate.
+ */
 static __always_inline void note_rate(struct flow *flow, struct tcp_sock *tp,
-				      const struct rate_sample *rs)
+				      const struct rate_sample *rs, __u64 now)
 {
 	__u64 rate;
 
-	if (rs->delivered <= 0 || rs->interval_us <= 0)
-		return;
-	rate = (__u64)rs->delivered * tp->mss_cache * LULL_SECOND_US / (__u64)rs->interval_us;
+	flow->arrived += rs->acked_sacked;
+	rate = rate_since(flow, tp, LULL_RATE_NS, now);
 	if (rate > flow->best_rate)
 		flow->best_rate = rate;
-	else
-		flow->best_rate -= flow->best_rate >> 12;
+	else if (rate)
+		flow->best_rate -= flow->best_rate >> LULL_RATE_FADES_SHIFT;
+	else if (flow->rate_since_ns)
+		return;
+	flow->rate_since_ns = now;
+	flow->arrived = 0;
+}
+
+/* A hold begins: beside a foreground that pauses for less than LULL_RATE_NS nothing else tells a
+ * rate. */
+static __always_inline void note_last_rate(struct flow *flow, struct tcp_sock *tp, __u64 now)
+{
+	__u64 rate = rate_since(flow, tp, LULL_LAST_RATE_NS, now);
+
+	if (rate > flow->best_rate)
+		flow->best_rate = rate;
+	flow->rate_since_ns = 0;
 }
 
 /* The queue that a flow may make, in microseconds. */
@@ -320,12 +367,31 @@ static __always_inline __u64 least_held_rate(__u64 best_rate)
 	return share > least ? share : least;
 }
 
+/* How long the foreground will have the interface in any case. */
+static __always_inline __u64 surely_held_ns(struct flow *flow, struct lull_interface *interface,
+					    __u64 now)
+{
+	__u64 leaving_ns = 0, lull_ns;
+
+	if (!is_held(interface, now))
+		return 0;
+	if (flow->best_rate)
+		leaving_ns = waiting_bytes(interface, LULL_FOREGROUND, now) * LULL_SECOND_NS /
+			     flow->best_rate;
+	lull_ns = lull_interface_lull(&interface->device, leaving_ns, now);
+	return lull_ns > now ? lull_ns - now : 0;
+}
+
 /* Bytes per second of a flow that is held at `now`. */
-static __always_inline __u64 held_rate(struct flow *flow, __u32 packet_bytes, __u64 now)
+static __always_inline __u64 held_rate(struct flow *flow, struct lull_interface *interface,
+				       __u32 packet_bytes, __u64 now)
 {
 	__u64 wait = (now - flow->held_ns) >> LULL_HELD_WAIT_SHIFT;
 	__u64 least = least_held_rate(flow->best_rate), rate;
+	__u64 surely = surely_held_ns(flow, interface, now);
 
+	if (wait < surely)
+		wait = surely;
 	if (wait < LULL_HELD_WAIT_NS)
 		wait = LULL_HELD_WAIT_NS;
 	rate = packet_bytes * LULL_SECOND_NS / wait;
@@ -380,33 +446,29 @@ static __always_inline __u32 in_flight(struct tcp_sock *tp)
 	return out > gone ? out - gone : 0;
 }
 
+/* Bytes that a flow may have in the interface's queue beside a foreground. */
+static __always_inline __u64 beside_bytes(struct flow *flow, struct tcp_sock *tp)
+{
+	__u64 bytes = flow->best_rate * LULL_BESIDE_US / LULL_SECOND_US;
+	__u64 least = (__u64)LULL_BESIDE_PACKETS * tp->mss_cache;
+
+	return bytes > least ? bytes : least;
+}
+
 /*
- * The packets that may be in flight now, after `acked` have arrived. Beside a
- * foreground none is added to a queue of the interface that is long enough: it tells
- * at once what round trips tell late. Otherwise as many as the queue lacks, or what a
- * way of more than a millisecond carries beyond that. Where nothing waits the narrow
- * place is elsewhere: what has arrived is replaced, too, so that the flow grows.
+ * The packets that may be in flight now. Beside a foreground as many more go at once as
+ * twice what may wait in the interface's queue; how many of them go in fact the kernel
+ * decides (pace). Where other flows of the job fill the queue already, none.
  */
 static __always_inline __u32 allowed(struct flow *flow, struct tcp_sock *tp,
-				     struct lull_interface *interface, __u32 acked, __u64 now)
+				     struct lull_interface *interface, __u64 now)
 {
-	__u32 packet = tp->mss_cache ? tp->mss_cache : 1, flying = in_flight(tp), most = 0;
-	__u64 waiting, may_wait, carried = 0;
+	__u64 twice = 2 * beside_bytes(flow, tp);
+	__u32 most = in_flight(tp);
 
-	if (!is_beside(interface, now))
-		return flow->window;
-	waiting = waiting_bytes(interface, now);
-	may_wait = flow->best_rate * LULL_BESIDE_US / LULL_SECOND_US;
-	if (may_wait < LULL_BESIDE_PACKETS * packet)
-		may_wait = LULL_BESIDE_PACKETS * packet;
-	if (waiting < may_wait) {
-		most = (may_wait - waiting) / packet + (waiting ? 0 : acked);
-		if (flow->least_us > LULL_QUEUE_US)
-			carried = flow->best_rate * (flow->least_us - LULL_QUEUE_US) /
-				  LULL_SECOND_US / packet;
-	}
-	most += flying;
-	most = at_least(most > carried ? most : (__u32)carried);
+	if (waiting_bytes(interface, LULL_BACKGROUND, now) < twice)
+		most += twice / (tp->mss_cache ? tp->mss_cache : 1);
+	most = at_least(most);
 	return most < flow->window ? most : flow->window;
 }
 
@@ -415,27 +477,65 @@ static __always_inline void set_pace(struct sock *sk, __u64 rate)
 {
 	__u64 most = sk->sk_max_pacing_rate;
 
+	if (!sk->sk_pacing_status)
+		sk->sk_pacing_status = LULL_PACING_NEEDED;
 	sk->sk_pacing_rate = rate < most ? rate : most;
 }
 
+/*
+ * The pace of an open flow: twice the window per round trip while it doubles, else a fifth
+ * more, so that pacing does not bound it, but at most twice the best rate: timers are late. Never
+ * so slow that packets go one by one: the receiver would be late with each acknowledgement, and a
+ * long round trip would keep the pace slow.
+ */
 static __always_inline void pace(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_of(sk);
 	struct flow *flow = flow_of(sk);
-	__u64 rate, most;
+	__u64 least = (__u64)tp->mss_cache * LULL_LEAST_PACE, most = 2 * flow->best_rate, rate;
 
 	if (!tp->srtt_us)
 		return;
-	/* Twice the window per round trip while it doubles, else a fifth more, so that pacing does
-	 * not bound it, but little more than the best rate. */
 	rate = (__u64)flow->window * tp->mss_cache * 8 * LULL_SECOND_US / tp->srtt_us;
 	if (flow->window < tp->snd_ssthresh) {
-		set_pace(sk, rate * 2);
+		rate *= 2;
+	} else {
+		rate += rate / 5;
+		if (most && rate > most)
+			rate = most;
+	}
+	set_pace(sk, rate > least ? rate : least);
+}
+
+/*
+ * Beside a foreground nothing is paced, unless the fq qdisc does that or the job has asked for
+ * it: the kernel keeps no more of the flow in the interface's queue than goes in about a
+ * millisecond at the pace (TCP small queues), two or three packets at least, and sends the
+ * next one when one has left. So a pace is named of which a millisecond is what may wait.
+ */
+static __always_inline void bound_queue(struct sock *sk)
+{
+	if (sk->sk_pacing_status > LULL_PACING_NEEDED || sk->sk_max_pacing_rate != ~0UL) {
+		pace(sk);
 		return;
 	}
-	rate += rate / 5;
-	most = flow->best_rate + flow->best_rate / 4;
-	set_pace(sk, rate < most || !most ? rate : most);
+	sk->sk_pacing_status = LULL_PACING_NONE;
+	sk->sk_pacing_rate = beside_bytes(flow_of(sk), tcp_of(sk)) << LULL_PACING_SHIFT;
+}
+
+/* What an open flow may send at `now`. */
+static __always_inline void open_up(struct sock *sk, struct lull_interface *interface, __u64 now)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct flow *flow = flow_of(sk);
+
+	if (is_beside(interface, now)) {
+		tp->snd_cwnd = allowed(flow, tp, interface, now);
+		bound_queue(sk);
+	} else {
+		tp->snd_cwnd = flow->window;
+		pace(sk);
+	}
 }
 
 /* Holds the flow, or goes on doing so, if the interface is the foreground's; whether it is. */
@@ -450,9 +550,10 @@ static __always_inline int hold(struct sock *sk, struct lull_interface *interfac
 		flow->kept_window = at_least(flow->window ? flow->window : tp->snd_cwnd);
 		flow->held_ns = now;
 		flow->shown_us = 0;
+		note_last_rate(flow, tp, now);
 	}
 	tp->snd_cwnd = LULL_HELD_PACKETS;
-	set_pace(sk, held_rate(flow, tp->mss_cache, now));
+	set_pace(sk, held_rate(flow, interface, tp->mss_cache, now));
 	return 1;
 }
 
@@ -475,18 +576,19 @@ SEC("struct_ops")
 __u32 BPF_PROG(lull_idle_segments, struct sock *sk)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct tcp_sock *tp = tcp_of(sk);
 	struct lull_interface *interface = interface_below(sk);
 	struct flow *flow = flow_of(sk);
 
 	/* The first acknowledgement begins it, and a search for the least round trip: a flow that
 	 * was silent would send its first packets two by two. */
-	if (!flow->least_us || (!flow->kept_window && !is_held(interface, now)))
+	if (!flow->least_us ||
+	    (!flow->kept_window && !is_held(interface, now) && !is_beside(interface, now)))
 		return LULL_LEAST_SEGMENTS;
-	if (hold(sk, interface, now) || !come_back(flow))
+	if (hold(sk, interface, now))
 		return LULL_LEAST_SEGMENTS;
-	tp->snd_cwnd = allowed(flow, tp, interface, 0, now);
-	pace(sk);
+	come_back(flow);
+	if (flow->window)
+		open_up(sk, interface, now);
 	return LULL_LEAST_SEGMENTS;
 }
 
@@ -504,11 +606,10 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 	if (!flow->window)
 		flow->window = tp->snd_cwnd;
 	if (!come_back(flow)) {
-		note_rate(flow, tp, rs);
+		note_rate(flow, tp, rs, now);
 		steer(sk, rs, interface, now);
 	}
-	tp->snd_cwnd = allowed(flow, tp, interface, rs->acked_sacked, now);
-	pace(sk);
+	open_up(sk, interface, now);
 }
 
 SEC(".struct_ops.link")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
 /*
  * The pure functions that the kernel programs share with user space: the state
- * of a device at a moment (lull-core/src/derive.rs), the bucket of a latency
+ * of a device at a moment and its next lull (lull-core/src/derive.rs), the bucket of a latency
  * (lull-core/src/histogram.rs), and whether foreground waits for a CPU
  * (lull-bpf/src/cpu.rs). Tests compile this
  * header natively and compare it with the Rust originals.
@@ -72,6 +72,25 @@ static inline enum lull_state lull_derive_state(const struct lull_class_view *fg
 	return (long long)bg->in_service > 0 ? LULL_B : LULL_I;
 }
 
+/* When the foreground may leave the resource at the earliest, if what is in service needs
+ * `leaving_ns` for it; ~0 for never. */
+static inline lull_u64 lull_earliest_lull(const struct lull_class_view *fg, lull_u64 interval_ns,
+					  lull_u32 flags, lull_u64 leaving_ns, lull_u64 now)
+{
+	int busy = (long long)fg->in_service > 0;
+	lull_u64 gone = busy ? now + leaving_ns : now, end;
+	lull_u64 from = flags & LULL_START_ON_REQUEST ? fg->last_start_ns
+			: busy			      ? gone
+						      : fg->last_end_ns;
+
+	if (!from || !interval_ns)
+		return gone;
+	if (interval_ns == LULL_INFINITE)
+		return ~0ULL;
+	end = from + interval_ns;
+	return end > gone ? end : gone;
+}
+
 /* Packets of a class that wait in an interface's queue. */
 static inline lull_u64 lull_in_queue(const struct lull_class_view *view, lull_u64 now)
 {
@@ -89,6 +108,17 @@ static inline enum lull_state lull_interface_state(const struct lull_device *dev
 	fg.in_service = lull_in_queue(&fg, now);
 	bg.in_service = lull_in_queue(&bg, now);
 	return lull_derive_state(&fg, &bg, device->interval_ns, device->flags, now);
+}
+
+/* When the foreground may leave an interface at the earliest, if what waits there needs
+ * `leaving_ns`. */
+static inline lull_u64 lull_interface_lull(const struct lull_device *device, lull_u64 leaving_ns,
+					   lull_u64 now)
+{
+	struct lull_class_view fg = device->view[LULL_FOREGROUND];
+
+	fg.in_service = lull_in_queue(&fg, now);
+	return lull_earliest_lull(&fg, device->interval_ns, device->flags, leaving_ns, now);
 }
 
 /*

@@ -13,6 +13,12 @@ lull_u32 lull_check_derive_state(const struct lull_class_view *fg, const struct 
 	return (lull_u32)lull_derive_state(fg, bg, interval_ns, flags, now);
 }
 
+lull_u64 lull_check_earliest_lull(const struct lull_class_view *fg, lull_u64 interval_ns,
+				  lull_u32 flags, lull_u64 leaving_ns, lull_u64 now)
+{
+	return lull_earliest_lull(fg, interval_ns, flags, leaving_ns, now);
+}
+
 lull_u32 lull_check_foreground_waits(lull_u64 running, lull_u64 begun_ns, lull_u64 woken_ns,
 				     lull_u64 now)
 {

@@ -4,7 +4,8 @@ use super::cpu::{PENDING_NS, foreground_waits};
 use super::net::{STALE, in_queue};
 use super::{PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, RawView, START_ON_REQUEST};
 use lull_core::{
-    ClassView, Interval, Nanos, Observation, StartRule, State, Variant, derive_state, histogram::bucket_of,
+    ClassView, Interval, Nanos, Observation, StartRule, State, Variant, derive_state, earliest_lull,
+    histogram::bucket_of,
 };
 use proptest::prelude::*;
 
@@ -17,18 +18,36 @@ unsafe extern "C" {
         flags: u32,
         now: u64,
     ) -> u32;
+    fn lull_check_earliest_lull(
+        fg: *const RawView,
+        interval_ns: u64,
+        flags: u32,
+        leaving_ns: u64,
+        now: u64,
+    ) -> u64;
     fn lull_check_in_queue(started: u64, ended: u64, last_start_ns: u64, now: u64) -> u64;
     fn lull_check_foreground_waits(running: u64, begun_ns: u64, woken_ns: u64, now: u64) -> u32;
 }
 
 fn c_state(observation: &Observation, interval: Interval, flags: u32, now: Nanos) -> u32 {
     let (fg, bg) = (RawView::of(&observation.foreground), RawView::of(&observation.background));
-    let interval_ns = match interval {
+    // SAFETY: both views live through the call, which only reads them.
+    unsafe { lull_check_derive_state(&raw const fg, &raw const bg, c_interval(interval), flags, now.0) }
+}
+
+fn c_interval(interval: Interval) -> u64 {
+    match interval {
         Interval::Finite(length) => length.0,
         Interval::Infinite => super::INFINITE_NS,
-    };
-    // SAFETY: both views live through the call, which only reads them.
-    unsafe { lull_check_derive_state(&raw const fg, &raw const bg, interval_ns, flags, now.0) }
+    }
+}
+
+fn intervals() -> impl Strategy<Value = Interval> {
+    prop_oneof![(0_u64..200).prop_map(|ns| Interval::Finite(Nanos(ns))), Just(Interval::Infinite)]
+}
+
+fn rule_and_flag(on_request: bool) -> (StartRule, u32) {
+    if on_request { (StartRule::Request, START_ON_REQUEST) } else { (StartRule::Completion, 0) }
 }
 
 fn view() -> impl Strategy<Value = ClassView> {
@@ -83,7 +102,7 @@ proptest! {
     fn states_agree(
         foreground in view(),
         background in view(),
-        interval in prop_oneof![(0_u64..200).prop_map(|ns| Interval::Finite(Nanos(ns))), Just(Interval::Infinite)],
+        interval in intervals(),
         on_request: bool,
         variant in 0_usize..4,
         now in 0_u64..500,
@@ -95,11 +114,25 @@ proptest! {
             ("bp-bp", PAUSE_AFTER_BACKGROUND | PAUSE_AFTER_BACKGROUND_IDLE),
         ][variant];
         let variant: Variant = name.parse().unwrap();
-        let (rule, rule_flag) =
-            if on_request { (StartRule::Request, START_ON_REQUEST) } else { (StartRule::Completion, 0) };
+        let (rule, rule_flag) = rule_and_flag(on_request);
         let observation = Observation { foreground, background };
         let rust = derive_state(&observation, interval, variant, rule, Nanos(now));
         let index = match rust { State::Idle => 0, State::Foreground => 1, State::Background => 2, State::Interval => 3 };
         prop_assert_eq!(c_state(&observation, interval, variant_flags | rule_flag, Nanos(now)), index);
+    }
+
+    #[test]
+    fn the_earliest_lull_agrees(
+        foreground in view(),
+        interval in intervals(),
+        on_request: bool,
+        leaving in 0_u64..50,
+        now in 0_u64..500,
+    ) {
+        let (rule, flags) = rule_and_flag(on_request);
+        let view = RawView::of(&foreground);
+        // SAFETY: the view lives through the call, which only reads it.
+        let c = unsafe { lull_check_earliest_lull(&raw const view, c_interval(interval), flags, leaving, now) };
+        prop_assert_eq!(c, earliest_lull(&foreground, interval, rule, Nanos(leaving), Nanos(now)).0);
     }
 }

@@ -84,3 +84,41 @@ fn both_ends_of_the_interval_are_exact() {
         "saturates"
     );
 }
+
+#[test]
+fn the_earliest_lull_is_where_the_state_changes() {
+    let interval = Interval::Finite(Nanos(20));
+    let at = |view: ClassView, interval, rule, leaving| {
+        earliest_lull(&view, interval, rule, Nanos(leaving), Nanos(112)).0
+    };
+    use StartRule::{Completion, Request};
+    // One waits and needs 5 more: the interval begins with its end, or began with its arrival at 100.
+    assert_eq!(at(served(1), interval, Completion, 5), 137);
+    assert_eq!(at(served(1), interval, Request, 5), 120);
+    assert_eq!(at(served(1), interval, Request, 50), 162);
+    // None waits: what is left of the interval.
+    assert_eq!(at(served(0), interval, Completion, 5), 130);
+    assert_eq!(at(served(0), interval, Request, 5), 120);
+    assert_eq!(at(served(0), Interval::Finite(Nanos(5)), Request, 5), 112);
+    // Never, at once, and for ever.
+    assert_eq!(at(ClassView::default(), interval, Completion, 5), 112);
+    assert_eq!(at(served(0), Interval::NONE, Completion, 5), 112);
+    assert_eq!(at(served(1), Interval::NONE, Completion, 5), 117);
+    assert_eq!(at(served(0), Interval::Infinite, Completion, 5), u64::MAX);
+    assert_eq!(at(ClassView::default(), Interval::Infinite, Completion, 5), 112);
+}
+
+#[test]
+fn until_the_earliest_lull_the_state_is_the_foregrounds() {
+    for rule in StartRule::ALL {
+        for length in [0, 1, 7, 20] {
+            let interval = Interval::Finite(Nanos(length));
+            for now in END..END + 30 {
+                let lull = earliest_lull(&served(0), interval, rule, Nanos::ZERO, Nanos(now)).0;
+                let held = |at| letter(served(0), served(0), interval, "bb-bi", rule, at) == 'P';
+                assert!((now..lull).all(held), "held until {lull} from {now}");
+                assert!(!held(lull), "left at {lull}");
+            }
+        }
+    }
+}

@@ -38,9 +38,13 @@ const REDIS_RATE: u64 = 1_000;
 const NGINX_RATE: u64 = 50;
 /// Kilobytes per second, as rsync counts them, of a megabit per second.
 const RSYNC_KIB: u32 = 122;
-/// Bytes of a datagram, and of a write to a connection, as in the paper.
+/// Bytes of a datagram, as in the paper.
 const DATAGRAM_BYTES: u32 = 1_400;
-const WRITE_BYTES: u32 = 128 << 10;
+/// Bytes of a write to a connection. A foreground begins its last write of a slice at any moment, so what it loses shows in
+/// steps of one: they have to be small beside what the slowest link carries in a slice (625 kB in 50 ms).
+const WRITE_BYTES: u32 = 8 << 10;
+/// The same of a background, which has no slices.
+const FLOOD_BYTES: u32 = 128 << 10;
 /// The fixed rate that is a contender, as a part of the link's.
 const RATE_PART: u32 = 4;
 
@@ -82,9 +86,9 @@ pub enum Background {
     Rsync,
 }
 
-fn write_bytes(protocol: Protocol) -> u32 {
+fn write_bytes(protocol: Protocol, to_a_connection: u32) -> u32 {
     match protocol {
-        Protocol::Tcp => WRITE_BYTES,
+        Protocol::Tcp => to_a_connection,
         Protocol::Udp => DATAGRAM_BYTES,
     }
 }
@@ -109,7 +113,7 @@ impl Case {
             every.into_iter().flat_map(|every| ["--probe".to_owned(), every])
         };
         let transfer = |protocol: Protocol, flows: u32| {
-            let (size, intensity) = (write_bytes(protocol).to_string(), percent.to_string());
+            let (size, intensity) = (write_bytes(protocol, WRITE_BYTES).to_string(), percent.to_string());
             let (carrier, flows) = (word(&protocol), flows.to_string());
             let words = ["net-transfer", "--protocol", &carrier, "--flows", &flows];
             let words = words.into_iter().chain(["--size", &size, "--intensity", &intensity]);
@@ -142,7 +146,7 @@ impl Case {
     pub fn flood(&self, protocol: Protocol, to: SocketAddr, contender: &Contender) -> Vec<OsString> {
         let mut words = ["net-flood", "--json", "--protocol", &word(&protocol)].map(str::to_owned).to_vec();
         words.extend(["--to".to_owned(), to.to_string()]);
-        words.extend(["--size".to_owned(), write_bytes(protocol).to_string()]);
+        words.extend(["--size".to_owned(), write_bytes(protocol, FLOOD_BYTES).to_string()]);
         if contender.marks() {
             words.push("--mark".to_owned());
         }

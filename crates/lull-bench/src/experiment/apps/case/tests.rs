@@ -53,7 +53,10 @@ fn a_flood_goes_through_its_file_and_waits_for_the_disk() {
     let output = Command::new("sh").args(["-c", &[body.as_str(); 129].join("; ")]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let seeks: Vec<&str> = text.split_whitespace().filter_map(|word| word.strip_prefix("seek=")).collect();
-    assert_eq!((seeks.len(), &seeks[..3], &seeks[126..]), (129, &["4", "8", "12"][..], &["508", "0", "4"][..]));
+    assert_eq!(
+        (seeks.len(), &seeks[..3], &seeks[126..]),
+        (129, &["4", "8", "12"][..], &["508", "0", "4"][..])
+    );
     assert_eq!(text.matches("conv=notrunc,fsync").count(), 129);
     assert_eq!(text.lines().map(mebibytes).sum::<u64>(), 129 * 4 * Bytes::MIB);
 }

@@ -20,11 +20,14 @@
 //! | background work per second | `solo` of the round |
 //! | wall-clock time of a job | – |
 //!
-//! Each side is a directory with `raw.jsonl`, that file, or a `study.json` or `apps.json` beside it: tables of medians alone would not do.
+//! Each side is a directory with `raw.jsonl`, that file, or a `study.json` or `apps.json`, which hold the runs too. Those of older versions do
+//! not, and stand for the `raw.jsonl` beside them: tables of medians alone would not do.
+//!
+//! Measurements on other terms (rates, seconds, sizes) are refused; only lull's flags may differ, which is said.
 
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +36,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::contender::rank;
 use crate::error::Context;
+use crate::experiment::args::LULL_FLAGS;
 use crate::record::{self, FILE_NAME, Host, Record, Run};
 use crate::stats::ranks::{self, compared};
 use crate::stats::{Interval, ratio};
@@ -120,7 +124,12 @@ pub struct Comparison {
 /// # Errors
 /// When a side has no records, or the two have nothing in common.
 pub fn run_compare(args: &CompareArgs) -> Result<(), Error> {
-    let comparison = Comparison::of(&read(&args.a)?, &read(&args.b)?);
+    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    if let Some(problem) = other_terms(&a, &b) {
+        let argument = format!("{} {}", args.a.display(), args.b.display());
+        return Err(Error::Argument { argument, problem });
+    }
+    let comparison = Comparison::of(&a, &b);
     if comparison.differences.is_empty() {
         return Err(Error::Unmet {
             what: "anything to compare".to_owned(),
@@ -146,6 +155,15 @@ fn read(place: &Path) -> Result<Vec<Record>, Error> {
     if !is_report {
         return record::read(place);
     }
+    #[derive(serde::Deserialize)]
+    struct Holds {
+        records: Option<Vec<Record>>,
+    }
+    let text = std::fs::read_to_string(place).at("read", place)?;
+    let holds: Holds = serde_json::from_str(&text).map_err(std::io::Error::from).at("understand", place)?;
+    if let Some(records) = holds.records {
+        return Ok(records);
+    }
     let beside = place.with_file_name(FILE_NAME);
     if !beside.exists() {
         return Err(Error::Argument {
@@ -156,6 +174,34 @@ fn read(place: &Path) -> Result<Vec<Record>, Error> {
         });
     }
     record::read(&beside)
+}
+
+fn hosts(records: &[Record]) -> impl Iterator<Item = &Host> {
+    records.iter().filter_map(|record| match record {
+        Record::Host(host) => Some(host),
+        _ => None,
+    })
+}
+
+/// The terms on which all of these differ from one another, with their values; those that only some know are not among them.
+fn differing<'a>(all: impl Iterator<Item = &'a Host>) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in all.flat_map(|host| &host.terms) {
+        values.entry(name).or_default().insert(value);
+    }
+    values.retain(|_, values| values.len() > 1);
+    values
+}
+
+/// Why two measurements cannot be compared: the terms that differ; none if none does.
+fn other_terms(a: &[Record], b: &[Record]) -> Option<String> {
+    let mut differing = differing(hosts(a).chain(hosts(b)));
+    differing.remove(LULL_FLAGS);
+    let said: Vec<String> = differing
+        .into_iter()
+        .map(|(name, values)| format!("{name}: {}", values.into_iter().collect::<Vec<_>>().join(" and ")))
+        .collect();
+    (!said.is_empty()).then(|| format!("they were measured on other terms ({})", said.join("; ")))
 }
 
 type Key = (String, String, &'static str);
@@ -213,13 +259,7 @@ fn work(run: &Run) -> Option<f64> {
 impl Comparison {
     /// Of the records of two measurements.
     pub fn of(a: &[Record], b: &[Record]) -> Self {
-        let hosts = [a, b].map(|records| {
-            let host = |record: &Record| match record {
-                Record::Host(host) => Some(host.clone()),
-                _ => None,
-            };
-            records.iter().filter_map(host).collect()
-        });
+        let hosts = [a, b].map(|records| hosts(records).cloned().collect());
         Self { hosts, differences: differences(a, b) }
     }
 }

@@ -5,6 +5,7 @@
 //! directory appends its own host line and its own runs. Tables and pictures are made from this file alone
 //! ([`study`](crate::study)).
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -59,6 +60,13 @@ pub struct Host {
     /// Whether idle CPUs were kept awake.
     #[serde(default)]
     pub awake: bool,
+    /// Whether the kernel gives each session the same share of the CPUs, so that nice and SCHED_IDLE count only within one; none if it
+    /// was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autogroup: Option<bool>,
+    /// What has to be the same in measurements that are compared, by name; empty in records of older versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub terms: BTreeMap<String, String>,
     /// What the measured program says of its version.
     pub version: String,
     /// The commit of the source tree the measurement was started in.
@@ -104,6 +112,9 @@ pub struct Run {
     /// The foreground's command line; not recorded by the experiments on disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreground_command: Option<String>,
+    /// How the server of the foreground was made and started, as one would type it; only recorded with real applications.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<String>,
     /// What the foreground did.
     pub foreground: Option<LoadReport>,
     /// What the background did in the same time.
@@ -120,6 +131,9 @@ pub struct Run {
     /// How long the background was held, as the control says; none if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_s: Option<f64>,
+    /// All that the control says of the run; only recorded with real applications.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<serde_json::Value>,
     /// Whether the foreground was driven beyond its limit, so that its quiet [beats](crate::beats) were as late as the others and
     /// their ratio shows nothing; only known of the experiments on CPUs.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -179,6 +193,26 @@ pub struct Background {
     pub life_s: Option<f64>,
     /// Largest resident set of one of its processes.
     pub peak_bytes: u64,
+}
+
+impl Record {
+    /// What figures are made of: without what only a page shows.
+    #[must_use]
+    pub fn figures(&self) -> Self {
+        let Self::Run(run) = self else { return self.clone() };
+        let foreground =
+            run.foreground.clone().map(|report| LoadReport { distribution: Vec::new(), ..report });
+        Self::Run(Run {
+            command: None,
+            control: Vec::new(),
+            foreground_command: None,
+            server: Vec::new(),
+            foreground,
+            over_time: Vec::new(),
+            summary: None,
+            ..run.clone()
+        })
+    }
 }
 
 impl Background {

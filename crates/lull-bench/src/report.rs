@@ -9,10 +9,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
+use serde::Serialize;
 
 use crate::Error;
 use crate::error::Context;
-use crate::record::{self, Run};
+use crate::record::{self, Record, Run};
 use crate::study::Study;
 use crate::units::mb_per_s;
 
@@ -49,7 +50,7 @@ pub fn run_report(args: &ReportArgs) -> Result<(), Error> {
 pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
     let records = record::read(directory)?;
     let study = Study::of(&records);
-    let json = serde_json::to_string_pretty(&study).map_err(std::io::Error::from).to("encode the study")?;
+    let json = with_records(&study, &records).to("encode the study")?;
     let mut pictures = Vec::new();
     for case in study.cases.iter().filter(|case| case.rows.iter().any(|row| row.p99.is_some())) {
         let path = directory.join(format!("{}.svg", case.case));
@@ -82,6 +83,18 @@ pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
         .and_then(|()| writeln!(out, "records: {}", directory.join(record::FILE_NAME).display()))
         .to("write to standard output")?;
     apps::write(directory, &study, &records, &table::hosts(&study), out)
+}
+
+/// JSON of what was found and, as `records`, of the runs that it was found in, so that it can be compared without anything beside it.
+fn with_records(found: &impl Serialize, records: &[Record]) -> std::io::Result<String> {
+    #[derive(Serialize)]
+    struct Whole<'a, T> {
+        #[serde(flatten)]
+        found: &'a T,
+        records: Vec<Record>,
+    }
+    let records = records.iter().map(Record::figures).collect();
+    serde_json::to_string_pretty(&Whole { found, records }).map_err(std::io::Error::from)
 }
 
 /// One finished run in one line, for the log of a measurement.

@@ -97,3 +97,38 @@ fn nothing_in_common_is_an_error() {
     let args = CompareArgs { a: a.path().into(), b: b.path().into(), json: false };
     assert!(run_compare(&args).unwrap_err().to_string().contains("in common"));
 }
+
+#[test]
+fn a_report_holds_its_runs_also_without_anything_beside_it() {
+    let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut writer = Writer::open(dir.path()).unwrap();
+    records(1.0, 1.0).iter().for_each(|record| writer.append(record).unwrap());
+    crate::report::write(dir.path(), &mut Vec::new()).unwrap();
+    let copy = elsewhere.path().join("study.json");
+    std::fs::copy(dir.path().join("study.json"), &copy).unwrap();
+    let found = differences(&read(&copy).unwrap(), &read(dir.path()).unwrap());
+    assert!(found.len() > 5 && found.iter().all(|one| one.ratio == 1.0), "{found:?}");
+    // It is the JSON that is read, not what stands beside it.
+    records(1.0, 1.0).iter().for_each(|record| writer.append(record).unwrap());
+    assert_eq!(read(&dir.path().join("study.json")).unwrap().len(), 19);
+}
+
+#[test]
+fn other_terms_are_refused_and_other_flags_are_said() {
+    let with = |terms: &[(&str, &str)]| {
+        let terms = terms.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut records = records(1.0, 1.0);
+        records[0] = Record::Host(Host { terms, ..Host::default() });
+        records
+    };
+    let (slow, fast) = (with(&[("redis rate", "1000")]), with(&[("redis rate", "2000")]));
+    let problem = other_terms(&slow, &fast).unwrap();
+    assert!(problem.contains("redis rate: 1000 and 2000"), "{problem}");
+    assert_eq!(other_terms(&slow, &slow), None);
+    let flags = ["", "--depth 1"].map(|flags| with(&[(LULL_FLAGS, flags)]));
+    assert_eq!(other_terms(&flags[0], &flags[1]), None);
+    let text = text::render(&Comparison::of(&flags[0], &flags[1]));
+    assert!(text.contains("lull's flags differ: '' and '--depth 1'"), "{text}");
+    let text = text::render(&Comparison::of(&slow, &records(1.0, 1.0)));
+    assert!(text.contains("B: rates, seconds and sizes are not recorded"), "{text}");
+}

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Comparison, Difference, Verdict};
+use crate::experiment::args::LULL_FLAGS;
 use crate::record::Host;
 
 /// Rounds with which a difference that stands out from chance can be expected to be found.
@@ -46,6 +47,18 @@ pub(super) fn render(comparison: &Comparison) -> String {
     let [a, b] = comparison.hosts.each_ref().map(|hosts| hosts.iter().map(machine).collect::<Vec<_>>());
     if a.iter().chain(&b).any(|one| Some(one) != a.first()) {
         text.push_str("The machines differ: only figures relative to alone and solo can be compared.\n");
+    }
+    for (side, hosts) in ["A", "B"].iter().zip(&comparison.hosts) {
+        if hosts.iter().any(|host| host.terms.is_empty()) {
+            let _ = writeln!(
+                text,
+                "{side}: rates, seconds and sizes are not recorded; make sure that they are the same."
+            );
+        }
+    }
+    if let Some(flags) = super::differing(comparison.hosts.iter().flatten()).remove(LULL_FLAGS) {
+        let shown: Vec<String> = flags.iter().map(|flags| format!("'{flags}'")).collect();
+        let _ = writeln!(text, "lull's flags differ: {}.", shown.join(" and "));
     }
     let all = &comparison.differences;
     for verdict in [Verdict::Worse, Verdict::Better] {

@@ -38,7 +38,7 @@ use crate::contender::group::{self, CpuGroup};
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
 use crate::error::Context;
 use crate::process::{Program, shown};
-use crate::record::Run;
+use crate::record::{Host, Run};
 use crate::units::whole;
 use crate::{Error, clock, progress, stop};
 
@@ -72,8 +72,10 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     let program = &args.common.program(program)?;
     let directory = args.dir.join(DATA).join("apps");
     std::fs::create_dir_all(&directory).at("create", &directory)?;
-    keep_terms(&args.common.out, &args.terms())?;
+    let terms = args.terms();
+    keep_terms(&args.common.out, &args::terms_line(&terms))?;
     let (host, _awake) = args.common.prepare(&directory, program);
+    let host = Host { terms, ..host };
     let disk = host.disk.clone();
     let ledger = Ledger::resume(&args.common.out, host)?;
     let mut bench =
@@ -149,6 +151,9 @@ impl Bench<'_> {
             let detail = format!("not installed; install with: {}", packages::line(&lacks));
             return self.ledger.unmet(&name(&app), None, detail);
         }
+        if app == App::Postgres {
+            self.sessions()?;
+        }
         eprintln!("starting {}", name(&app));
         let mut server = match Server::start(app, self.args, &place) {
             Ok(server) => server,
@@ -175,6 +180,27 @@ impl Bench<'_> {
         }
         drop(server);
         std::fs::remove_dir_all(&place).at("remove", &place)
+    }
+
+    /// Records that nice and SCHED_IDLE count only within a session here: each of PostgreSQL's processes begins one, so they hardly tell such a
+    /// job from it. That is so for a user as well, and stays as it is.
+    fn sessions(&mut self) -> Result<(), Error> {
+        if !self.ledger.is_autogrouped() {
+            return Ok(());
+        }
+        let confined = |contender: &&Contender| {
+            matches!(contender, Contender::Nice | Contender::NiceIonice | Contender::Bfq | Contender::Idle)
+        };
+        let names: Vec<String> = self.contenders.iter().filter(confined).map(Contender::name).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let detail = format!(
+            "CPU priorities of {}: with kernel.sched_autogroup_enabled = 1 they count only within a session, and each process of PostgreSQL \
+             begins one; measured as a user of this machine would have it",
+            names.join(", ")
+        );
+        self.ledger.unmet(&name(&App::Postgres), None, detail)
     }
 
     fn case(
@@ -323,15 +349,21 @@ fn one(
     if outcome.background.as_ref().is_some_and(|background| background.bytes == 0) {
         notes.push("the background got nothing done that could be counted".to_owned());
     }
-    let (summary, was_controlled) = told.of(contender, &mut notes);
-    let held_s =
-        summary.and_then(|summary| summary.get("held_ns")?.as_u64()).map(|held_ns| held_ns as f64 / 1e9);
+    let (mut summary, was_controlled) = told.of(contender, &mut notes);
+    let held = summary.as_ref().and_then(|summary| summary.get("held_ns")?.as_u64());
+    let held_s = held.map(|held_ns| held_ns as f64 / 1e9);
+    if let Some(summary) = summary.as_mut().and_then(serde_json::Value::as_object_mut) {
+        // The run has it.
+        summary.remove("command");
+    }
     empty(&places.scratch)?;
     Ok(Run {
         contender: contender.name(),
         command,
         control,
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
+        server: foreground.map(|_| server.commands().to_vec()).unwrap_or_default(),
+        summary,
         foreground: outcome.foreground,
         background: outcome.background,
         disturbance,

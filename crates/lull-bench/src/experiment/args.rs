@@ -2,6 +2,7 @@
 //!
 //! Experiments differ in their defaults, not in what an option means: they change a default with `mut_arg`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -16,6 +17,9 @@ use crate::report::{self, ReportArgs};
 use super::awake::Awake;
 use super::host;
 use super::ledger::Ledger;
+
+/// The term that may differ in a comparison: what is compared may be two ways to run lull.
+pub const LULL_FLAGS: &str = "lull flags";
 
 /// Arguments of every experiment.
 #[derive(Clone, Debug, clap::Args)]
@@ -86,8 +90,19 @@ impl Common {
         if let Err(error) = process::adopt() {
             eprintln!("lull bench: {error}: what outlives a contender is not counted");
         }
-        let host = Host { awake: awake.is_kept(), ..host::look(directory, program, self.seed) };
+        let host =
+            Host { awake: awake.is_kept(), terms: self.terms(), ..host::look(directory, program, self.seed) };
         (host, awake)
+    }
+
+    /// What has to be the same in measurements that are compared, as far as every experiment has it.
+    pub fn terms(&self) -> BTreeMap<String, String> {
+        let terms = [
+            ("seconds", self.seconds.to_string()),
+            ("idle CPUs awake", self.awake.to_string()),
+            (LULL_FLAGS, self.lull_args.clone()),
+        ];
+        terms.map(|(name, value)| (name.to_owned(), value)).into()
     }
 
     /// The program whose `run` is measured.

@@ -1,10 +1,13 @@
 //! Facts of the machine, saved with every measurement.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+use lull_linux::probe::{CgroupFacts, cpu};
+use lull_linux::root::Root;
 use nix::sys::stat::{major, minor, stat};
 
 use crate::contender::scheduler::{self, SYS_BLOCK};
@@ -29,6 +32,8 @@ pub fn look(directory: &Path, program: &Program, seed: u64) -> Host {
         disk,
         root: nix::unistd::geteuid().is_root(),
         awake: false,
+        autogroup: Some(autogroup_applies()),
+        terms: BTreeMap::new(),
         version: program
             .run
             .first()
@@ -37,6 +42,12 @@ pub fn look(directory: &Path, program: &Program, seed: u64) -> Host {
         commit: output(Command::new("git").args(["rev-parse", "--short", "HEAD"])),
         seed,
     }
+}
+
+/// Whether processes that the harness starts are scheduled by session.
+fn autogroup_applies() -> bool {
+    let root = Root::real();
+    cpu::autogroup(&root, &CgroupFacts::read(&root, false)).applies
 }
 
 /// The whole disk behind a directory, as named under `/sys/block`; none on overlay, network and memory file systems

@@ -17,6 +17,8 @@ pub struct Ledger {
     out: Writer,
     /// Runs recorded by this measurement, those of an earlier start included.
     runs: usize,
+    /// Whether CPU priorities count only within a session.
+    autogroup: bool,
     /// What an earlier start of the same measurement has done: case, contender, round.
     done: HashSet<(String, String, u32)>,
 }
@@ -43,8 +45,9 @@ impl Ledger {
                 "lull bench: {place} holds earlier runs, which are reported together with these; --out DIR keeps them apart"
             );
         }
+        let autogroup = host.autogroup == Some(true);
         out.append(&Record::Host(host))?;
-        Ok(Self { out, runs: 0, done: HashSet::new() })
+        Ok(Self { out, runs: 0, autogroup, done: HashSet::new() })
     }
 
     /// Goes on with the measurement in the records of a directory, if it was begun on this host by this program with this seed;
@@ -75,7 +78,13 @@ impl Ledger {
         if !done.is_empty() {
             eprintln!("going on after {} runs that were measured before", done.len());
         }
-        Ok(Self { out: Writer::open(directory)?, runs: done.len(), done })
+        let autogroup = host.autogroup == Some(true);
+        Ok(Self { out: Writer::open(directory)?, runs: done.len(), autogroup, done })
+    }
+
+    /// Whether CPU priorities count only within a session on this host.
+    pub const fn is_autogrouped(&self) -> bool {
+        self.autogroup
     }
 
     /// Refuses to call a measurement done that has measured nothing.

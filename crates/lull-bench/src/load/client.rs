@@ -66,6 +66,9 @@ pub struct ClientArgs {
     /// Keys, or files, among which each request chooses one.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub items: u64,
+    /// Ask for so long, then not at all for as long, in turn; the rate is that while it asks.
+    #[arg(long, value_name = "TIME")]
+    pub waves: Option<Nanos>,
     /// Seed of arrivals and choices.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -127,6 +130,11 @@ impl Connection {
     }
 }
 
+/// Whether the load is there, so long after its start, if it comes for `half` and goes for as long.
+fn is_wave(since: Nanos, half: Nanos) -> bool {
+    (since.as_nanos() / half.as_nanos().max(1)).is_multiple_of(2)
+}
+
 #[derive(Debug, Default)]
 struct Counted {
     latencies: Recorder,
@@ -144,7 +152,8 @@ pub fn run(args: &ClientArgs) -> Result<LoadReport, Error> {
     let begun = start.plus(args.shift.warmup);
     let end = args.shift.end(begun);
     let gap = Nanos(1_000_000_000 / args.rate);
-    let mut arrivals = Arrivals::new(start, gap, args.spread, args.seed).peekable();
+    let asks = |arrival: &Nanos| args.waves.is_none_or(|half| is_wave(arrival.since(start), half));
+    let mut arrivals = Arrivals::new(start, gap, args.spread, args.seed).filter(asks).peekable();
     let mut random = fastrand::Rng::with_seed(args.seed);
     let mut waiting = VecDeque::new();
     let mut counted = Counted::default();

@@ -4,9 +4,10 @@
 //! the wait for a free session included: an open loop. Its own report knows means only, so the log is read: one line per
 //! transaction with its duration and the time at which it ended. What was scheduled within the window is counted.
 //!
-//! Edge cases: pgbench writes its log when it ends, so it runs for the window's length by itself, and two seconds longer: what it was to
-//! begin within the window and had not begun when it ends is never logged. A window that is cut short counts what
-//! was logged until then. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a
+//! Edge cases: pgbench writes its log when it ends, so it runs for the window's length by itself, and two seconds longer. What it was to
+//! begin within the window and had not begun when it ends is never logged: it begins transactions in their order, so these are those
+//! after the last one that is logged. They are counted as given up, at the rate, with their age when pgbench ended. A window that is cut
+//! short counts what was logged until then. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a
 //! step of the wall clock within a run would shift the window.
 //!
 //! Source: <https://www.postgresql.org/docs/current/pgbench.html>, `--rate` and "Per-Transaction Logging".
@@ -124,6 +125,28 @@ fn count(all: &[Transaction], at: impl Fn(u64) -> Nanos, [begun, ended]: [Nanos;
     (latencies, in_time)
 }
 
+/// When the transactions were due within the window that pgbench never began, at its constant mean gap. None if it kept up: then the last
+/// one that it began was due after the window, or ended long before pgbench did.
+fn never_begun(
+    all: &[Transaction],
+    at: impl Fn(u64) -> Nanos,
+    [begun, ended]: [Nanos; 2],
+    rate: u64,
+) -> Vec<Nanos> {
+    let last = all.iter().max_by_key(|transaction| transaction.scheduled_us);
+    let is_late = |last: &Transaction| {
+        let over = at(last.scheduled_us).plus(Nanos::from_micros(last.took_us));
+        over >= ended.plus(Nanos(AFTER.as_nanos() / 2))
+    };
+    let from = match last {
+        Some(last) if is_late(last) => at(last.scheduled_us).max(begun),
+        Some(_) => return Vec::new(),
+        None => begun,
+    };
+    let gap = Nanos(1_000_000_000 / rate.max(1));
+    (1..).map(|count| from.plus(gap.times(count))).take_while(|due| *due < ended).collect()
+}
+
 /// Runs pgbench to its end, or until stopped.
 pub fn run(args: &PgbenchArgs) -> Result<LoadReport, Error> {
     let logs = tempfile::tempdir().to("make a directory for pgbench's log")?;
@@ -135,16 +158,24 @@ pub fn run(args: &PgbenchArgs) -> Result<LoadReport, Error> {
     let planned = begun.plus(Nanos(crate::units::whole(length * 1e9)));
     let argv = args.argv(args.shift.warmup.as_secs_f64() + length, &logs.path().join("log"));
     let (mut process, _stdout) = Proc::spawn(&argv, Options::default())?;
-    match process.wait() {
-        Ok(exit) if exit.status.success() => {}
+    let is_whole = match process.wait() {
+        Ok(exit) if exit.status.success() => true,
         Ok(exit) => return Err(process.failed(&format!("ended with {}", exit.status))),
-        Err(Error::Interrupted) => drop(process.stop()?),
+        Err(Error::Interrupted) => {
+            process.stop()?;
+            false
+        }
         Err(error) => return Err(error),
-    }
-    let ended = planned.min(clock::now()).max(begun);
+    };
+    let now = clock::now();
+    let ended = planned.min(now).max(begun);
     let at = |scheduled_us: u64| started.plus(Nanos::from_micros(scheduled_us.saturating_sub(wall_us)));
-    let (latencies, in_time) = count(&transactions(logs.path())?, at, [begun, ended]);
+    let (all, window) = (transactions(logs.path())?, [begun, ended]);
+    let (mut latencies, in_time) = count(&all, at, window);
+    let given_up = if is_whole { never_begun(&all, at, window, args.rate) } else { Vec::new() };
+    given_up.iter().for_each(|due| latencies.record(now.since(*due)));
     Ok(LoadReport {
+        unfinished: given_up.len() as u64,
         in_time: Some(in_time),
         distribution: latencies.distribution(),
         cpu_ns: own_cpu_ns(),

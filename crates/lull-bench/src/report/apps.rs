@@ -72,6 +72,19 @@ pub(super) fn description(contender: &str) -> &'static str {
     }
 }
 
+/// What the tail of a pair's latencies is called.
+pub(super) const fn tail(pair: &Pair) -> &'static str {
+    if pair.few_requests.is_some() { "longest" } else { "p99" }
+}
+
+/// What a reader of a pair with few requests should know.
+pub(super) fn few_requests(pair: &Pair) -> Option<String> {
+    let requests = pair.few_requests?;
+    Some(format!(
+        "A run has about {requests} requests, too few for a 99th percentile: what stands for it is the longest of them, and the aim is on the median."
+    ))
+}
+
 /// Writes `apps.json`, `report.md` and the page into `directory`.
 ///
 /// # Errors
@@ -84,8 +97,7 @@ pub fn write(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let Some(verdicts) = Verdicts::of(study, records) else { return Ok(()) };
-    let json =
-        serde_json::to_string_pretty(&verdicts).map_err(std::io::Error::from).to("encode the verdicts")?;
+    let json = super::with_records(&verdicts, records).to("encode the verdicts")?;
     for (name, content) in [(FILE_NAME, json), ("report.md", markdown(study, &verdicts, hosts))] {
         let path = directory.join(name);
         std::fs::write(&path, content).at("write", &path)?;
@@ -161,17 +173,21 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
     for pair in &verdicts.pairs {
         let _ = write!(
             text,
-            "\n## {}\n\n{}\n\n| contender | throughput | mean | p99 | background | held | dominated by |\n|---|---|---|---|---|---|---|\n",
-            pair.case, pair.lull
+            "\n## {}\n\n{}\n{}\n| contender | throughput | mean | median | {} | background | held | dominated by |\n|---|---|---|---|---|---|---|---|\n",
+            pair.case,
+            pair.lull,
+            few_requests(pair).map_or_else(String::new, |said| format!("\n{said}\n")),
+            tail(pair)
         );
         for one in &pair.contenders {
             let held = one.held.map_or_else(|| "–".to_owned(), |held| format!("{:.0}%", held * 100.0));
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {} | {} | {held} | {} |",
+                "| {} | {} | {} | {} | {} | {} | {held} | {} |",
                 one.contender,
                 ranged(one.throughput),
                 ranged(one.mean),
+                ranged(one.p50),
                 ranged(one.p99),
                 ranged(one.background),
                 who_dominates(one)

@@ -22,6 +22,7 @@ use lull_core::Nanos;
 use super::apps::Verdicts;
 use crate::Error;
 use crate::error::Context;
+use crate::experiment::apps::args::terms_line;
 use crate::record::{Host, Record, Run};
 use crate::stats::Interval;
 use crate::study::Study;
@@ -81,6 +82,7 @@ fn page(study: &Study, verdicts: &Verdicts, records: &[Record]) -> Result<String
     study.hosts.iter().for_each(|host| text.push_str(&machine(host)));
     text.push_str(&unmet(study));
     text.push_str(&observations::section(&verdicts.observations, verdicts.fewest()));
+    text.push_str(&foregrounds(records));
     text.push_str(&contenders(records));
     for pair in &verdicts.pairs {
         let runs = runs_of(records, &pair.case);
@@ -117,7 +119,7 @@ fn page(study: &Study, verdicts: &Verdicts, records: &[Record]) -> Result<String
 
 fn machine(host: &Host) -> String {
     format!(
-        "<p>{}: Linux {}, {} × {}, {:.1} GiB, disk {} with scheduler {}, {}{}, {}, {}, seed {}.</p>",
+        "<p>{}: Linux {}, {} × {}, {:.1} GiB, disk {} with scheduler {}, {}{}, {}, {}, {}seed {}.{}</p>",
         escaped(&host.date),
         escaped(&host.kernel),
         host.cpus,
@@ -129,7 +131,17 @@ fn machine(host: &Host) -> String {
         escaped(&host.commit.as_deref().map(|commit| format!(" ({commit})")).unwrap_or_default()),
         if host.root { "as root" } else { "as an ordinary user" },
         host.idle_cpus(),
-        host.seed
+        match host.autogroup {
+            Some(true) => "CPU priorities within a session only (autogroup), ",
+            Some(false) => "CPU priorities on the whole machine, ",
+            None => "",
+        },
+        host.seed,
+        if host.terms.is_empty() {
+            String::new()
+        } else {
+            format!(" Terms: {}.", escaped(&terms_line(&host.terms)))
+        }
     )
 }
 
@@ -216,6 +228,36 @@ fn contenders(records: &[Record]) -> String {
     text
 }
 
+/// Each application once: how its server was made and started, and what loads it.
+fn foregrounds(records: &[Record]) -> String {
+    let mut text = String::from(
+        "<h2>Applications</h2><p>With the commands of the first run of each; ports, directories and seeds differ in others.</p>\
+         <div class=scroll><table class=text><tr><th>application<th>server<th>load</tr>",
+    );
+    let mut seen: Vec<&str> = Vec::new();
+    for record in records {
+        let Record::Run(run) = record else { continue };
+        let app = run.case.split('-').next().unwrap_or_default();
+        let Some(load) = run.foreground_command.as_deref().filter(|_| !seen.contains(&app)) else { continue };
+        seen.push(app);
+        let _ = write!(
+            text,
+            "<tr><td>{}<td>{}<td><code>{}</code></tr>",
+            escaped(app),
+            served(run).unwrap_or_else(|| "–".to_owned()),
+            escaped(load)
+        );
+    }
+    text.push_str("</table></div>");
+    text
+}
+
+/// How the server was made and started; none if there is none.
+fn served(run: &Run) -> Option<String> {
+    let lines = run.server.iter().map(|line| format!("<code>{}</code>", escaped(line).replace('\n', "<br>")));
+    (!run.server.is_empty()).then(|| lines.collect::<Vec<_>>().join("<br>"))
+}
+
 /// What was set and started for a run.
 fn exactly(run: &Run) -> String {
     let command = run.command.as_deref().unwrap_or("no background");
@@ -242,9 +284,12 @@ fn cell(interval: Option<Interval>) -> String {
 }
 
 fn table(pair: &Pair) -> String {
-    let mut text = String::from(
-        "<div class=scroll><table><tr><th>contender<th>runs<th>throughput / alone<th>mean / alone<th>p99 / alone<th>p99\
-         <th>background / solo<th>CPUs<th>held<th>dominated by</tr>",
+    let tail = super::apps::tail(pair);
+    let mut text = super::apps::few_requests(pair).map_or_else(String::new, |said| format!("<p>{said}</p>"));
+    let _ = write!(
+        text,
+        "<div class=scroll><table><tr><th>contender<th>runs<th>throughput / alone<th>mean / alone<th>median / alone<th>{tail} / alone<th>{tail}\
+         <th>background / solo<th>CPUs<th>held<th>dominated by</tr>"
     );
     for one in &pair.contenders {
         let dash = || "–".to_owned();
@@ -253,11 +298,12 @@ fn table(pair: &Pair) -> String {
         let held = one.held.map_or_else(dash, |held| format!("{:.0}%", held * 100.0));
         let _ = write!(
             text,
-            "<tr><td>{}<td>{}{}{}{}<td>{p99}{}<td>{cpus}<td>{held}<td>{}</tr>",
+            "<tr><td>{}<td>{}{}{}{}{}<td>{p99}{}<td>{cpus}<td>{held}<td>{}</tr>",
             escaped(&one.contender),
             one.runs,
             cell(one.throughput),
             cell(one.mean),
+            cell(one.p50),
             cell(one.p99),
             cell(one.background),
             escaped(&who_dominates(one))
@@ -317,6 +363,9 @@ fn commands(pair: &Pair, runs: &[(usize, &Run)]) -> String {
             let remarks = escaped(&run.notes.join("; "));
             let _ = write!(text, "<li>{}, round {}: {remarks}</li>", escaped(&run.contender), run.round);
         }
+    }
+    if let Some(server) = runs.iter().find_map(|(_, run)| served(run)) {
+        let _ = write!(text, "<li>server: {server}</li>");
     }
     if let Some(command) = runs.iter().find_map(|(_, run)| run.foreground_command.as_deref()) {
         let _ = write!(text, "<li>foreground: <code>{}</code></li>", escaped(command));

@@ -17,9 +17,12 @@ use super::{CaseStudy, Study};
 use crate::load::Latency;
 use crate::record::{Moment, Record, Run};
 use crate::stats::{Interval, Summary, bootstrap, bootstrap_chance, ratio};
+use crate::units::whole;
 
 /// Rounds below which an interval says too little.
 pub const FEW: usize = 5;
+/// Requests from which a 99th percentile is not just the longest.
+const ENOUGH_REQUESTS: u64 = 100;
 /// Share of resamples from which a verdict is certain.
 const CERTAIN: f64 = 0.95;
 
@@ -36,6 +39,9 @@ pub struct Pair {
     pub instances: u32,
     /// Rounds that have an undisturbed foreground.
     pub rounds: usize,
+    /// Requests in a run of `alone`, if they are too few for a percentile: then p99 is the longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub few_requests: Option<u64>,
     /// The contenders, references first.
     pub contenders: Vec<Standing>,
     /// Those that nobody dominates.
@@ -57,6 +63,9 @@ pub struct Standing {
     pub throughput: Option<Interval>,
     /// Mean response time over that of `alone`.
     pub mean: Option<Interval>,
+    /// Median response time over that of `alone`.
+    #[serde(default)]
+    pub p50: Option<Interval>,
     /// 99th percentile over that of `alone`.
     pub p99: Option<Interval>,
     /// The percentile itself, in nanoseconds.
@@ -127,6 +136,7 @@ fn mean(moments: &[Moment], of: impl Fn(&Moment) -> f64) -> Option<f64> {
 const THROUGHPUT: Figure = |run| run.foreground.as_ref()?.requests_per_s();
 // Where no request ended there is no latency, and above all no low one.
 const MEAN: Figure = |run| Some(latency(run)?.mean_ns as f64);
+const P50: Figure = |run| Some(latency(run)?.p50_ns as f64);
 const P99: Figure = |run| Some(latency(run)?.p99_ns as f64);
 const WORK: Figure = |run| Some(run.background.as_ref()?.rate());
 
@@ -176,6 +186,7 @@ impl Pair {
             background: background.to_owned(),
             instances,
             rounds: rounds.iter().filter(|round| round.contains_key("alone")).count(),
+            few_requests: few_requests(&rounds),
             frontier: contenders.iter().filter(is_on_it).map(|one| one.contender.clone()).collect(),
             lull: verdict(&contenders),
             targets: case.targets.clone(),
@@ -202,6 +213,7 @@ fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standin
         runs: own.len(),
         throughput: over("alone", THROUGHPUT),
         mean: over("alone", MEAN),
+        p50: over("alone", P50),
         p99: over("alone", P99),
         p99_ns: middle(own.iter().filter_map(|run| P99(run))),
         background: over("solo", WORK),
@@ -209,6 +221,13 @@ fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standin
         held: looked(|moment| f64::from(u8::from(moment.held))),
         dominated_by: Vec::new(),
     }
+}
+
+/// Requests in the middle run of `alone`, if that are fewer than a 99th percentile needs; none if they are enough, or nothing is known.
+pub(super) fn few_requests(rounds: &[Round<'_>]) -> Option<u64> {
+    let alone =
+        rounds.iter().filter_map(|round| Some(round.get("alone")?.foreground.as_ref()?.requests as f64));
+    middle(alone).map(whole).filter(|requests| *requests < ENOUGH_REQUESTS)
 }
 
 /// A contender's p99 over that of `alone` and its work over that of `solo`, in one round.

@@ -77,7 +77,7 @@ impl CpuFacts {
 }
 
 /// Does autogroup bear on this process?
-fn autogroup(root: &Root, cgroups: &CgroupFacts) -> Autogroup {
+pub fn autogroup(root: &Root, cgroups: &CgroupFacts) -> Autogroup {
     let enabled = root.number::<u8>("/proc/sys/kernel/sched_autogroup_enabled") == Some(1);
     if !enabled {
         return Autogroup { enabled, applies: false, why: "it is off on this kernel".to_owned() };

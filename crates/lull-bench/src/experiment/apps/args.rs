@@ -1,5 +1,6 @@
 //! What `lull bench apps` can be asked.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -116,6 +117,9 @@ pub struct AppsArgs {
     /// Requests per second of Redis.
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     pub redis_rate: u64,
+    /// Let Redis be asked for so long, then not at all for as long, in turn: load that comes and goes, as the smart paper's figures 6-9 have it.
+    #[arg(long, value_name = "TIME")]
+    pub redis_waves: Option<Nanos>,
     /// Requests per second of nginx.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub nginx_rate: u64,
@@ -173,19 +177,25 @@ impl AppsArgs {
     }
 
     /// What makes two measurements comparable, and is not in the records of each run.
-    pub fn terms(&self) -> String {
-        format!(
-            "{} s after {} s, of those that learn after {} s, rates {}/{}/{}, a tree of {} per instance, smart window {}, idle CPUs awake {}, lull flags '{}'",
-            self.common.seconds,
-            self.warmup,
-            self.settle,
-            self.redis_rate,
-            self.nginx_rate,
-            self.postgres_rate,
-            self.tree_size.0,
-            self.smart_window,
-            self.common.awake,
-            self.common.lull_args
-        )
+    pub fn terms(&self) -> BTreeMap<String, String> {
+        let mut terms = self.common.terms();
+        for (name, value) in [
+            ("warm-up", self.warmup.to_string()),
+            ("settle", self.settle.to_string()),
+            ("redis rate", self.redis_rate.to_string()),
+            ("redis waves", self.redis_waves.map_or_else(|| "none".to_owned(), |half| half.to_string())),
+            ("nginx rate", self.nginx_rate.to_string()),
+            ("postgres rate", self.postgres_rate.to_string()),
+            ("tree per instance", self.tree_size.0.to_string()),
+            ("smart window", self.smart_window.to_string()),
+        ] {
+            terms.insert(name.to_owned(), value);
+        }
+        terms
     }
+}
+
+/// Terms in a line.
+pub fn terms_line(terms: &BTreeMap<String, String>) -> String {
+    terms.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,8 @@
 //! The background jobs: shell loops around what people run.
 //!
 //! Each instance does its work over and over, and says on its standard output how much is done, in bytes that only its own kind can be
-//! compared by: compressed data, names of files, digests, lines of make. The harness counts them.
+//! compared by: MiB, names of files, digests, lines of make. The harness counts them. No job sends it data: reading that, at the harness's
+//! own priority, would be work that no contender controls.
 //!
 //! ```text
 //!  sh ─┬─ instance 1: while :; do WORK; done
@@ -30,8 +31,11 @@ const FILE: Bytes = Bytes(8 * Bytes::MIB);
 /// What a flood writes again and again, in one file each, piece by piece: each piece is on the disk before it counts, and the same one
 /// is not written again before the others, as it would never get there otherwise.
 const FLOOD: Bytes = Bytes(FLOOD_PIECES * FLOOD_PIECE.0);
-const FLOOD_PIECES: u64 = 8;
-const FLOOD_PIECE: Bytes = Bytes(64 * Bytes::MIB);
+const FLOOD_PIECES: u64 = 128;
+/// Small enough that a job that is held for most of the time still finishes some within a few seconds.
+const FLOOD_PIECE: Bytes = Bytes(4 * Bytes::MIB);
+/// What tar says after each MiB of its archive (records of 64 KiB, 16 of them).
+const TAR_SAYS: &str = "--record-size=64K --checkpoint=16 --checkpoint-action='echo=1 MiB'";
 /// Memory of each hog.
 const HOG: Bytes = Bytes(256 * Bytes::MIB);
 
@@ -154,7 +158,18 @@ pub fn prepare(work: Work, instances: u32, places: &Places, program: &Program) -
     }
     let body = body(work, places, program);
     let argv = ["sh", "-c", &script(&body, instances)].map(OsString::from).to_vec();
-    Ok(Prepared { argv, meter: Meter::Output, progress: None })
+    let meter = match work {
+        Work::Tar | Work::Flood => Meter::Lines(Box::new(mebibytes)),
+        _ => Meter::Output,
+    };
+    Ok(Prepared { argv, meter, progress: None })
+}
+
+/// What a line that ends in `N MiB` stands for; 0 for any other.
+fn mebibytes(line: &str) -> u64 {
+    let mut words = line.split_whitespace().rev();
+    let count = words.next().filter(|unit| *unit == "MiB").and_then(|_| words.next()?.parse::<u64>().ok());
+    count.unwrap_or(0).saturating_mul(Bytes::MIB)
 }
 
 /// A shell that runs `body` over and over, so many times at once, until its input ends. A body that fails is tried
@@ -173,7 +188,9 @@ fn body(work: Work, places: &Places, program: &Program) -> String {
     let tree = format!("{forest}/$i");
     let forget = format!("{} {tree}", shown(&program.load_argv(["forget"])));
     match work {
-        Work::Tar => format!("tar -C {tree} -cf - . | zstd -q -1 -c && {forget}"),
+        Work::Tar => format!(
+            "{{ tar -C {tree} {TAR_SAYS} -cf - . 2>&3 | zstd -q -1 -c > /dev/null; }} 3>&1 && {forget}"
+        ),
         Work::Rsync => format!(
             "rsync -a --whole-file --fsync --out-format=%n --outbuf=L {tree}/ {scratch}/$i/ && rm -rf {scratch}/$i && {forget}"
         ),

@@ -23,7 +23,7 @@ use super::packages;
 use crate::error::Context;
 use crate::experiment::trial::{Foreground, Window};
 use crate::netbed::Host;
-use crate::process::{Options, POLL, Proc, Program};
+use crate::process::{Options, POLL, Proc, Program, shown};
 use crate::units::Bytes;
 use crate::{Error, clock, corpus, stop};
 
@@ -40,6 +40,8 @@ const POSTGRES_USER: &str = "postgres";
 /// A running application: what its load has to be told.
 pub struct Server {
     load: Vec<OsString>,
+    /// How it was made and started, as one would type it.
+    commands: Vec<String>,
     /// Its process and the pipe that it writes to.
     process: Option<(Proc, ChildStdout)>,
 }
@@ -155,15 +157,26 @@ impl Server {
         let directory = &directory.canonicalize().at("find", directory)?;
         let place = Place { host: None, directory };
         match app {
-            App::Redis => Self::redis(&place, args.redis_rate),
+            App::Redis => {
+                let mut server = Self::redis(&place, args.redis_rate)?;
+                if let Some(half) = args.redis_waves {
+                    server.load.extend(["--waves".into(), half.to_string().into()]);
+                }
+                Ok(server)
+            }
             App::Nginx => Self::nginx(&place, args.nginx_rate, args.common.seed),
             App::Postgres => Self::postgres(args, &place),
             App::Edit => {
                 let mut load = words(["app-edit", "--project"]);
                 load.push(directory.join("project").into_os_string());
-                Ok(Self { load, process: None })
+                Ok(Self { load, commands: Vec::new(), process: None })
             }
         }
+    }
+
+    /// How it was made and started, as one would type it.
+    pub fn commands(&self) -> &[String] {
+        &self.commands
     }
 
     /// What loads it in this round.
@@ -197,10 +210,11 @@ impl Server {
         // It would rewrite its log, a job of its own, in those runs in which the log happens to have grown enough.
         argv.extend(words(["--auto-aof-rewrite-percentage", "0", "--port"]));
         argv.extend([address.port().to_string().into(), "--dir".into(), place.directory.into()]);
+        let commands = vec![shown(&argv)];
         let process =
             place.launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || place.connects(address))?;
         let load = Self::client("redis", address, rate, 10_000);
-        Ok(Self { load, process: Some(process) })
+        Ok(Self { load, commands, process: Some(process) })
     }
 
     /// nginx, asked at this rate per second.
@@ -222,12 +236,14 @@ impl Server {
              keepalive_timeout 3600s;\n  server {{ listen {address}; root {at}/www; }}\n}}\n"
         );
         let configuration = directory.join("nginx.conf");
+        let written = format!("cat > {} <<'END'\n{text}END", configuration.display());
         std::fs::write(&configuration, text).at("write", &configuration)?;
         let argv = vec![path("nginx")?, "-p".into(), directory.into(), "-c".into(), configuration.into()];
+        let commands = vec![written, shown(&argv)];
         let process =
             place.launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || place.connects(address))?;
         let load = Self::client("http", address, rate, FILES);
-        Ok(Self { load, process: Some(process) })
+        Ok(Self { load, commands, process: Some(process) })
     }
 
     fn postgres(args: &AppsArgs, place: &Place<'_>) -> Result<Self, Error> {
@@ -257,6 +273,7 @@ impl Server {
         let mut argv = vec![path("postgres")?, "-D".into(), data.into(), "-k".into(), directory.into()];
         argv.extend(words(["-c", "listen_addresses=", "-p"]));
         argv.push(port.to_string().into());
+        let mut commands = vec![shown(&make), shown(&[privileges.clone(), argv.clone()].concat())];
         // SIGINT is PostgreSQL's fast shutdown.
         privileges.extend(words(["--pdeathsig", "INT"]));
         let process =
@@ -274,6 +291,7 @@ impl Server {
             SCALE,
             "postgres",
         ]));
+        commands.push(shown(&fill));
         // A server that has just begun to listen may still refuse.
         if run(&fill).is_err() {
             std::thread::sleep(std::time::Duration::from_secs(1));
@@ -288,7 +306,7 @@ impl Server {
         ] {
             load.extend([flag.into(), value]);
         }
-        Ok(Self { load, process: Some(process) })
+        Ok(Self { load, commands, process: Some(process) })
     }
 
     /// Processor time that it and its children have used so far; none for who edits, whose compilers the load accounts for.

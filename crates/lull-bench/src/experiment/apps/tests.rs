@@ -86,10 +86,21 @@ fn trees_are_made_for_those_that_read_them() {
 fn a_directory_keeps_its_terms() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    keep_terms(&out, &args(&[]).terms()).unwrap();
-    keep_terms(&out, &args(&["--rounds", "9", "--foreground", "redis"]).terms()).unwrap();
-    let error = keep_terms(&out, &args(&["--seconds", "3"]).terms()).unwrap_err().to_string();
-    assert!(error.contains("other terms"), "{error}");
+    keep_terms(&out, &args::terms_line(&args(&[]).terms())).unwrap();
+    keep_terms(&out, &args::terms_line(&args(&["--rounds", "9", "--foreground", "redis"]).terms())).unwrap();
+    let error =
+        keep_terms(&out, &args::terms_line(&args(&["--seconds", "3"]).terms())).unwrap_err().to_string();
+    assert!(error.contains("other terms") && error.contains("seconds 20"), "{error}");
+}
+
+#[test]
+fn terms_are_those_that_change_what_is_measured() {
+    let of = |words: &[&str]| args(words).terms();
+    for words in [["--redis-rate", "9"], ["--redis-waves", "2s"], ["--seconds", "9"], ["--tree-size", "9MiB"]]
+    {
+        assert_ne!(of(&words), of(&[]), "{words:?}");
+    }
+    assert_eq!(of(&["--seed", "9", "--contenders", "lull"]), of(&[]));
 }
 
 #[test]

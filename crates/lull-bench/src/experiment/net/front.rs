@@ -20,7 +20,7 @@ enum Kind<'a> {
     /// Its words, without ends and times.
     Load(&'a [String]),
     /// A running server, and its files.
-    Server { server: Server, seed: u64, _directory: tempfile::TempDir },
+    Server { server: Box<Server>, seed: u64, _directory: tempfile::TempDir },
 }
 
 impl<'a> Ready<'a> {
@@ -38,7 +38,7 @@ impl<'a> Ready<'a> {
                     App::Redis => Server::redis(&place, *rate)?,
                     _ => Server::nginx(&place, *rate, seed)?,
                 };
-                Kind::Server { server, seed, _directory: directory }
+                Kind::Server { server: Box::new(server), seed, _directory: directory }
             }
         };
         Ok(Self { bed, kind })

@@ -28,6 +28,7 @@ fn args(address: SocketAddr) -> ClientArgs {
         rate: 100,
         connections: 2,
         spread: Spread::Fixed,
+        waves: None,
         items: 3,
         seed: 1,
     }
@@ -69,4 +70,11 @@ fn requests_that_a_silent_server_never_answers_are_counted_from_their_arrival() 
     assert_eq!((report.requests, report.unfinished), (49, 49), "also those that never found a connection");
     assert_eq!((report.in_time, report.requests_per_s()), (Some(0), Some(0.0)));
     assert!(report.latency.unwrap().p50_ns >= DRAIN.as_nanos());
+}
+
+#[test]
+fn a_wave_asks_and_rests_in_turn() {
+    let half = Nanos::from_secs(2);
+    let asks: Vec<bool> = (0..8).map(|second| is_wave(Nanos::from_secs(second), half)).collect();
+    assert_eq!(asks, [true, true, false, false, true, true, false, false]);
 }

@@ -55,3 +55,24 @@ fn pgbench_runs_longer_than_the_window() {
     let time = argv.iter().skip_while(|word| *word != "--time").nth(1);
     assert_eq!(time, Some(&OsString::from("6")));
 }
+
+#[test]
+fn what_pgbench_never_began_is_counted_as_given_up() {
+    let transaction = |scheduled_ms: u64, took_ms: u64| Transaction {
+        scheduled_us: scheduled_ms * 1_000,
+        took_us: took_ms * 1_000,
+    };
+    let window = [Nanos::from_secs(1), Nanos::from_secs(3)];
+    let lost = |all: &[Transaction]| never_begun(all, Nanos::from_micros, window, 10);
+    // Due at 2.5 s and still at work two seconds after the window: 2.6, 2.7, 2.8 and 2.9 s never began.
+    let behind = lost(&[transaction(1_000, 3_000), transaction(2_500, 2_600)]);
+    assert_eq!(behind, [2_600, 2_700, 2_800, 2_900].map(Nanos::from_millis));
+    assert_eq!(
+        lost(&[transaction(2_500, 2_600), transaction(3_001, 2_100)]),
+        [],
+        "it began one after the window"
+    );
+    assert_eq!(lost(&[transaction(2_500, 10)]), [], "it was idle, and no more were due");
+    assert_eq!(lost(&[transaction(200, 6_000)]).len(), 19, "what was due before the window is not counted");
+    assert_eq!(lost(&[]).len(), 19);
+}

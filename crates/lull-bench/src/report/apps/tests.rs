@@ -12,6 +12,7 @@ fn run(case: &str, contender: &str, round: u32, p99_ms: u64, bytes: u64) -> Reco
             .then(|| format!("{contender} -- sh -c 'a < b && c'")),
         control: if contender == "none" { Vec::new() } else { vec!["echo 1 > /group/cpu.idle".into()] },
         foreground_command: Some("load app-client".into()),
+        server: vec!["redis-server --port 1 --dir '<there>'".into()],
         foreground: (contender != "solo").then(|| LoadReport {
             requests: 100,
             seconds: 3.0,
@@ -105,4 +106,38 @@ fn every_contender_of_the_comparison_is_described() {
     for name in names {
         assert!(!description(&name).is_empty(), "{name}");
     }
+}
+
+#[test]
+fn the_page_has_how_the_server_was_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path()).unwrap();
+    records().iter().for_each(|record| writer.append(record).unwrap());
+    crate::report::write(dir.path(), &mut Vec::new()).unwrap();
+    let page = std::fs::read_to_string(dir.path().join("report.html")).unwrap();
+    let text = &page[..page.find("application/json").unwrap()];
+    // Once for the application, and once in each pair.
+    assert_eq!(text.matches("<code>redis-server --port 1 --dir '&lt;there&gt;'</code>").count(), 3, "{text}");
+}
+
+#[test]
+fn of_few_requests_the_longest_is_not_called_a_percentile() {
+    let few: Vec<Record> = records()
+        .into_iter()
+        .map(|record| match record {
+            Record::Run(run) => {
+                let foreground = run.foreground.map(|report| LoadReport { requests: 9, ..report });
+                Record::Run(Run { foreground, ..run })
+            }
+            other => other,
+        })
+        .collect();
+    let of = |records: &[Record]| {
+        let study = Study::of(records);
+        markdown(&study, &Verdicts::of(&study, records).unwrap(), "")
+    };
+    let (many, few) = (of(&records()), of(&few));
+    assert!(many.contains("| median | p99 | background |") && many.contains("p99 / alone at most"), "{many}");
+    assert!(few.contains("| median | longest | background |") && few.contains("about 9 requests"), "{few}");
+    assert!(few.contains("median / alone (too few requests for a p99) at most"), "{few}");
 }

@@ -6,6 +6,7 @@ use crate::study::pairs::Standing;
 fn standing(name: &str, mean: f64, work: f64, held: f64) -> Standing {
     let exactly = |value| Some(Interval { value, low: value, high: value });
     Standing {
+        p50: None,
         contender: name.into(),
         runs: 5,
         throughput: exactly(1.0),
@@ -23,6 +24,7 @@ fn standing(name: &str, mean: f64, work: f64, held: f64) -> Standing {
 fn pair(background: &str, instances: u32, figures: [(f64, f64); 5], held: f64) -> Pair {
     let names = ["none", "nice", "nice+ionice", "suspend", "smart"];
     Pair {
+        few_requests: None,
         case: format!("redis-{background}-{instances}"),
         foreground: "redis".into(),
         background: background.into(),

@@ -50,11 +50,39 @@ fn a_flood_goes_through_its_file_and_waits_for_the_disk() {
     let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
     // What dd is told, in place of dd.
     let body = format!("dd() {{ echo $*; }}; {}", body(Work::Flood, &places, &program));
-    let output = Command::new("sh").args(["-c", &[body.as_str(); 9].join("; ")]).output().unwrap();
+    let output = Command::new("sh").args(["-c", &[body.as_str(); 129].join("; ")]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let seeks: Vec<&str> = text.split_whitespace().filter_map(|word| word.strip_prefix("seek=")).collect();
-    assert_eq!(seeks, ["64", "128", "192", "256", "320", "384", "448", "0", "64"]);
-    assert_eq!((text.matches("conv=notrunc,fsync").count(), text.matches("64 MiB").count()), (9, 9));
+    assert_eq!(
+        (seeks.len(), &seeks[..3], &seeks[126..]),
+        (129, &["4", "8", "12"][..], &["508", "0", "4"][..])
+    );
+    assert_eq!(text.matches("conv=notrunc,fsync").count(), 129);
+    assert_eq!(text.lines().map(mebibytes).sum::<u64>(), 129 * 4 * Bytes::MIB);
+}
+
+#[test]
+fn an_archive_is_counted_by_its_size_and_not_sent_to_the_harness() {
+    let dir = tempfile::tempdir().unwrap();
+    let places = Places::make(dir.path(), 1, Bytes(8 * Bytes::MIB), 1).unwrap();
+    let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
+    if let Some(lacks) = packages::missing(packages::of_work(Work::Tar)).first() {
+        eprintln!("SKIPPED: no {lacks}");
+        return;
+    }
+    let body = body(Work::Tar, &places, &program).replace("$i", "1");
+    let output = Command::new("sh").args(["-c", &body]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let counted = text.lines().map(mebibytes).sum::<u64>();
+    assert!((8 * Bytes::MIB..=9 * Bytes::MIB).contains(&counted), "{text}");
+    assert!(text.len() < 1_000, "{} bytes for the harness to read", text.len());
+}
+
+#[test]
+fn a_line_that_is_no_size_counts_nothing() {
+    for (line, count) in [("4 MiB", 4), ("tar: 1 MiB", 1), ("tar: file changed", 0), ("MiB", 0), ("", 0)] {
+        assert_eq!(mebibytes(line), count * Bytes::MIB, "{line}");
+    }
 }
 
 #[test]

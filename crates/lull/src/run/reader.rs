@@ -7,14 +7,17 @@
 use std::collections::HashMap;
 
 use lull_core::{Ahead, Nanos, Piece, Ticket};
-use lull_linux::gate::ahead::{OpenFile, Slot, slots};
+use lull_linux::gate::ahead::{BreakOff, OpenFile, Slot, slots};
 
 /// How often the job's descriptors are looked through.
 const LOOK_EVERY: Nanos = Nanos::from_millis(1);
 /// Files followed at once; a job with more reads the rest without read-ahead of ours.
 const MAX_FILES: usize = 64;
-/// A burst that is in the device cannot be broken off: a few tries.
-const BREAKS: u32 = 8;
+/// A burst that is in the device cannot be broken off: tries, one for each look.
+const BREAKS: u32 = 32;
+/// … and when nothing was there, since a call may just have begun one.
+const LAST_BREAKS: u32 = 1;
+
 struct Followed {
     file: OpenFile,
     ahead: Ahead,
@@ -29,10 +32,12 @@ struct Followed {
 impl Followed {
     /// Ends the kernel's own read-ahead, which goes on for a while after it was turned off.
     fn break_off(&mut self, read_ahead_bytes: u64) {
-        let Some(position) = self.file.position() else { return };
-        let from = self.ahead.until().max(position);
-        if self.breaks > 0 && self.file.break_off(from, read_ahead_bytes.saturating_mul(2)) {
-            self.breaks -= 1;
+        let Some(position) = self.file.position().filter(|_| self.breaks > 0) else { return };
+        self.breaks -= 1;
+        if self.file.break_off(position, self.ahead.until(), read_ahead_bytes.saturating_mul(2))
+            == BreakOff::Over
+        {
+            self.breaks = self.breaks.min(LAST_BREAKS);
         }
     }
 }

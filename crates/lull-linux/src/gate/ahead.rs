@@ -118,8 +118,8 @@ impl OpenFile {
     /// from the reader's `position`: nobody has read them yet. Other pages may be somebody else's. The reader's own come back with the pieces read
     /// for it.
     ///
-    /// Where marks cannot be seen, what lies `until` which nothing was read ahead and beyond is dropped as a whole, but only if no more of the file is
-    /// cached than such bursts bring in.
+    /// Where marks cannot be seen, all that lies beyond `until`, where the pieces read for it end, is dropped, but only if no more of the
+    /// file is cached than such bursts bring in.
     pub fn break_off(&self, position: u64, until: u64, length: u64) -> BreakOff {
         let end = position.saturating_add(length).min(self.size_bytes);
         // A large folio that the reader is in may bear a mark, too.

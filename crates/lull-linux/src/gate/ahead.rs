@@ -19,6 +19,9 @@ const MIN_BYTES: u64 = 256 * 1024;
 /// A page of the cache may be part of something as large as this, which goes or stays as a whole.
 const LARGEST_FOLIO: u64 = 2 << 20;
 
+/// So much is looked at by one [`OpenFile::break_off`]: about a millisecond's work.
+pub const BREAK_OFF_BYTES: u64 = 2 << 20;
+
 /// What became of an attempt to break off the kernel's read-ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakOff {
@@ -114,26 +117,29 @@ impl OpenFile {
     }
 
     /// Breaks off a read-ahead of the kernel that is under way: each of its bursts leaves a mark on a page that starts
-    /// the next one when the reader comes by, whatever was advised meanwhile. Only pages with such a mark are dropped, within `length` bytes
-    /// from the reader's `position`: nobody has read them yet. Other pages may be somebody else's. The reader's own come back with the pieces read
-    /// for it.
+    /// the next one when the reader comes by, whatever was advised meanwhile. Only pages with such a mark are dropped, within
+    /// [`BREAK_OFF_BYTES`] from `from`: nobody has read them yet. Other pages may be somebody else's. The reader's own come back with the
+    /// pieces read for it.
     ///
-    /// Where marks cannot be seen, all that lies beyond `until`, where the pieces read for it end, is dropped, but only if no more of the
-    /// file is cached than such bursts bring in.
-    pub fn break_off(&self, position: u64, until: u64, length: u64) -> BreakOff {
-        let end = position.saturating_add(length).min(self.size_bytes);
+    /// Where marks cannot be seen, all from there to `reach`, up to which such bursts go, is dropped, but for what was read for the job
+    /// `until` there, and only if no more of the file is cached than bursts bring in.
+    pub fn break_off(&self, from: u64, until: u64, reach: u64) -> BreakOff {
+        let reach = reach.min(self.size_bytes);
+        let end = from.saturating_add(BREAK_OFF_BYTES).min(reach);
         // A large folio that the reader is in may bear a mark, too.
-        let from = position - position % LARGEST_FOLIO;
-        let Some(length) = end.checked_sub(from).filter(|length| *length > 0) else { return BreakOff::Over };
-        let Ok((resident @ 1.., _)) = resident_pages(&self.file, from, length) else { return BreakOff::Over };
-        match marks::find(&self.file, from, length) {
+        let first = from - from % LARGEST_FOLIO;
+        let Some(length) = end.checked_sub(first).filter(|length| *length > 0) else { return BreakOff::Over };
+        let Ok((resident @ 1.., _)) = resident_pages(&self.file, first, length) else {
+            return BreakOff::Over;
+        };
+        match marks::find(&self.file, first, length) {
             Ok(marks) => {
                 marks.ranges.iter().for_each(|(offset, length)| self.drop_pages(*offset, *length));
                 // Both count pages; what is not to be looked at is being read.
                 let is_over = marks.ranges.is_empty() && marks.looked_at >= resident;
                 if is_over { BreakOff::Over } else { BreakOff::Goes }
             }
-            Err(_) => self.break_off_unseen(until.max(position), end),
+            Err(_) => self.break_off_unseen(until.max(from), reach),
         }
     }
 

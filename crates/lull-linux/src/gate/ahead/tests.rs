@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-use super::{BreakOff, MIN_BYTES, OpenFile, marks, slots};
+use super::{BREAK_OFF_BYTES, BreakOff, MIN_BYTES, OpenFile, marks, slots};
 use crate::gate::cached::cache_counts;
 use crate::gate::evict::page_bytes;
 
@@ -76,8 +76,10 @@ fn read_elsewhere(file: &tempfile::NamedTempFile, from: u64, end: u64) {
 
 /// Until nothing is under way any more.
 fn break_off(open: &OpenFile, position: u64) {
-    while open.break_off(position, 0, 16 * MIB) == BreakOff::Goes {
-        std::thread::sleep(std::time::Duration::from_millis(1));
+    for from in (position..16 * MIB).step_by(usize::try_from(BREAK_OFF_BYTES).unwrap()) {
+        while open.break_off(from, 0, 16 * MIB) == BreakOff::Goes {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
     }
 }
 

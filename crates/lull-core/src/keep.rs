@@ -33,6 +33,10 @@ use std::hash::Hash;
 use crate::pages::PageSet;
 use crate::time::Nanos;
 
+mod left;
+
+pub use left::LeftOver;
+
 /// How long a chunk that was read again stays.
 const LIFE: Nanos = Nanos::from_secs(30);
 /// Dropped chunks that are remembered.

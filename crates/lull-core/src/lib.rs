@@ -17,6 +17,7 @@
 //! | [`resource`] | one resource: machine, waiting background requests, bound on those in service |
 //! | [`control`] | interval and bound found automatically, from what background costs |
 //! | [`ahead`] | reading ahead for the job in pieces that fit the gaps |
+//! | [`backoff`] | trying again, ever more rarely |
 //! | [`hold`] | when to freeze the whole job, for what the request gate cannot see |
 //! | [`pages`] | sets of pages within a chunk of a file |
 //! | [`keep`] | which pages that the job brought in stay in the page cache for now |
@@ -33,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ahead;
+pub mod backoff;
 pub mod budget;
 pub mod clean;
 pub mod control;
@@ -59,6 +61,7 @@ pub mod trial;
 pub mod view;
 
 pub use ahead::{Ahead, Piece};
+pub use backoff::Backoff;
 pub use budget::division::{Change as PromiseChange, Division, Use};
 pub use budget::{Budget, BudgetSetting, Kept};
 pub use clean::Cleaner;

@@ -13,6 +13,13 @@
 //! pages (it faults them in again, or stands still for want of memory), and shrinks while it does not. Waits of late count, so that it does
 //! not matter how often one looks; and only while little is free: with much free they have another cause.
 //!
+//! What is free is partly a guess: page cache that looks old may be the foreground's. So the pages that others lost and wanted again tell
+//! more than that guess: while they do, and hardly any memory is unused, a batch goes whatever seems to be free.
+//!
+//! A shortage that the job cannot meet, because what it has is in use, locked or has no swap to go to, would go on for ever: the job
+//! held, its memory gone through at each look. So after a batch that gave next to nothing there is a pause ([`Backoff`]), twice as long after
+//! each further one. It ends early when the job has grown by a batch: then it has something to give.
+//!
 //! ```text
 //!                     free < wanted: page out
 //!                     scarce: at what there is less the reserve
@@ -31,6 +38,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::backoff::Backoff;
 use crate::time::Nanos;
 
 /// Pages that the kernel takes at a time (SWAP_CLUSTER_MAX), of 4 KiB, times the factor that the paper found best.
@@ -60,6 +68,11 @@ const STALLED: Nanos = Nanos(LATELY.0 / 100);
 const FASTEST: u64 = 4_000;
 /// What others take between two looks without growing: one batch of the kernel.
 const CALM_BYTES: u64 = 32 * 4096;
+/// A batch of which less than one part in these has gone was in vain.
+const GIVEN_PART: u64 = 8;
+/// The pause after it, at least and at most.
+const LEAST_PAUSE: Nanos = Nanos::from_millis(8);
+const MOST_PAUSE: Nanos = Nanos::from_secs(16);
 /// Bounds on the time between two looks; while little is free but nobody grows, …
 const SOONEST: Nanos = Nanos::from_millis(4);
 const LATEST: Nanos = Nanos::from_millis(250);
@@ -84,8 +97,12 @@ pub struct RoomView {
     pub total_bytes: u64,
     /// Of that, what the foreground can have without anybody's pages being taken.
     pub free_bytes: u64,
+    /// Of what is free, what nobody uses, not even as page cache.
+    pub unused_bytes: u64,
     /// The job's pages in memory.
     pub job_bytes: u64,
+    /// Pages that somebody other than the job lost and wanted again soon, since the beginning.
+    pub refaults: u64,
     /// Pages that somebody other than the job had to wait for, since the beginning.
     pub stalls: u64,
     /// How long somebody other than the job stood still for want of memory, since the beginning; zero where that is not told.
@@ -93,6 +110,11 @@ pub struct RoomView {
 }
 
 impl RoomView {
+    /// Whether both are of the same scope: what was counted in another cannot be compared.
+    fn is_of(&self, other: &Self) -> bool {
+        self.total_bytes == other.total_bytes
+    }
+
     /// What neither is free nor the job's.
     fn others_bytes(&self) -> u64 {
         self.total_bytes.saturating_sub(self.free_bytes).saturating_sub(self.job_bytes)
@@ -108,12 +130,20 @@ pub struct RoomAction {
     pub ceiling_bytes: Option<u64>,
     /// Whether the foreground wants memory that the job has.
     pub is_short: bool,
+    /// Whether the job is to be held, since its pages are to go now.
+    pub holds: bool,
     /// Look again after this long, …
     pub next_look: Nanos,
     /// … or sooner: glance this often at what is free or the job's, …
     pub next_glance: Nanos,
     /// … and look when others have taken so much of it.
     pub glance_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    job_bytes: u64,
+    batch_bytes: u64,
 }
 
 /// The job's share of the memory.
@@ -133,6 +163,15 @@ pub struct Room {
     rise_bytes: u64,
     stalls: u64,
     stalled: Nanos,
+    /// Pages that others lost of late.
+    refaults: u64,
+    /// The latest batch that was asked for, and what the job had then.
+    asked: Option<Asked>,
+    tries: Backoff,
+    /// What the job had after the latest batch in vain.
+    stuck_bytes: u64,
+    /// When the job was last asked for something.
+    short: Nanos,
     looked: Nanos,
     seen: Option<RoomView>,
 }
@@ -151,6 +190,11 @@ impl Room {
             rise_bytes: 0,
             stalls: 0,
             stalled: Nanos::ZERO,
+            refaults: 0,
+            asked: None,
+            tries: Backoff::new(LEAST_PAUSE, MOST_PAUSE),
+            stuck_bytes: 0,
+            short: Nanos::ZERO,
             looked: Nanos::ZERO,
             seen: None,
         }
@@ -196,16 +240,22 @@ impl Room {
         self.looked = now;
         self.follow_pressure(now, view, &before, passed);
         self.follow_growth(now, view, &before, passed);
+        let is_losing = self.follow_losses(view, &before, passed);
         let wanted = self.wanted(view);
-        let is_short = view.free_bytes < wanted && view.job_bytes > self.floor();
+        let is_short = (view.free_bytes < wanted || is_losing) && view.job_bytes > self.floor();
+        self.follow_giving(now, view, is_short);
+        let holds = is_short && (self.tries.is_due(now) || view.job_bytes >= self.stuck_bytes + LEAST_BATCH);
         let mut page_out_bytes = 0;
-        if is_short {
-            let missing = (wanted - view.free_bytes).clamp(LEAST_BATCH, MOST_BATCH);
+        if holds {
+            let missing = wanted.saturating_sub(view.free_bytes).clamp(LEAST_BATCH, MOST_BATCH);
             let batch = self.batch_bytes.unwrap_or(missing);
             page_out_bytes = batch.min(view.job_bytes - self.floor());
+            self.asked = Some(Asked { job_bytes: view.job_bytes, batch_bytes: page_out_bytes });
             self.ceiling = Some(view.job_bytes - page_out_bytes);
             self.ceiling_since = now;
-        } else {
+            // Answered.
+            self.refaults = 0;
+        } else if !is_short {
             self.follow_free(now, view, wanted);
         }
         let next_glance = next_glance(view, wanted);
@@ -214,9 +264,34 @@ impl Room {
             page_out_bytes,
             ceiling_bytes: self.ceiling,
             is_short,
+            holds,
             next_look: next_glance.max(calm),
             next_glance,
             glance_bytes: CALM_BYTES,
+        }
+    }
+
+    /// Whether others lose pages that they use, and nothing else is there for them.
+    fn follow_losses(&mut self, view: &RoomView, before: &RoomView, passed: Nanos) -> bool {
+        let lost = if view.is_of(before) { view.refaults.saturating_sub(before.refaults) } else { 0 };
+        self.refaults = lately(self.refaults, passed) + lost;
+        self.refaults >= STALLS && view.unused_bytes < 2 * self.reserve_bytes
+    }
+
+    /// Whether the job gave what it was asked for.
+    fn follow_giving(&mut self, now: Nanos, view: &RoomView, is_short: bool) {
+        if let Some(Asked { job_bytes, batch_bytes }) = self.asked.take() {
+            if job_bytes.saturating_sub(view.job_bytes) >= batch_bytes.div_ceil(GIVEN_PART) {
+                self.tries.succeeded();
+            } else {
+                self.tries.failed(now);
+                self.stuck_bytes = view.job_bytes;
+            }
+        }
+        if is_short {
+            self.short = now;
+        } else if now.since(self.short) >= REST {
+            self.tries.succeeded();
         }
     }
 

@@ -220,3 +220,40 @@ fn root_without_swap_a_job_gives_its_page_cache_and_lives() {
     send(child.id(), libc::SIGTERM);
     finish(child);
 }
+
+#[test]
+fn root_a_job_that_has_nothing_to_give_is_not_held_for_it() {
+    /// How long memory is short.
+    const SHORT: std::time::Duration = std::time::Duration::from_secs(6);
+    if !needs_root() {
+        return;
+    }
+    let in_use = std::fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1;
+    if in_use {
+        eprintln!("SKIPPED: this machine swaps");
+        return;
+    }
+    let Some(small) = Small::machine(512 * MIB) else { return };
+    let dir = place();
+    let summary = dir.path().join("summary");
+    let used = || small.0.as_ref().and_then(|group| group.usage()).unwrap_or(0);
+    let words = [EXE, "load", "mem-work", "--memory", "200MiB", "--ready", "--json"];
+    let foreground = small.command(&words).spawn().unwrap();
+    wait_until("the foreground's working set", || used() >= 200 * MIB);
+    let child = job(&small, "128MiB", &summary);
+    let has = || small.of_job().and_then(|group| group.usage()).unwrap_or(0);
+    wait_until("the job's working set", || has() >= 128 * MIB);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    // Half of the reserve is free from now on, and no page of the job can go.
+    small.0.as_ref().unwrap().set_limit(Some(used() + 5 * MIB)).unwrap();
+    std::thread::sleep(SHORT);
+    // With the foreground's memory the job ends sooner.
+    for child in [foreground, child] {
+        send(child.id(), libc::SIGTERM);
+        finish(child);
+    }
+    let summary = summary_of(&summary);
+    let of = |name: &str| summary[name].as_u64().unwrap();
+    assert!(of("held_ns") > 0, "memory was short: {summary}");
+    assert!(u128::from(of("held_ns")) < SHORT.as_nanos() / 3, "not most of the time: {summary}");
+}

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::{
-    LATEST, LEAST_BATCH, REST, Room, RoomAction, RoomSetting, RoomView, SCARCE, SOONEST, STALLED, STALLS,
+    LATEST, LEAST_BATCH, MOST_PAUSE, REST, Room, RoomAction, RoomSetting, RoomView, SCARCE, SOONEST, STALLED,
+    STALLS,
 };
 use crate::time::Nanos;
 
@@ -15,12 +16,19 @@ struct Machine {
     foreground: u64,
     stalls: u64,
     stalled: Nanos,
+    refaults: u64,
+    /// The foreground's page cache that looks old.
+    cache: u64,
+    /// What of the job cannot be had.
+    locked: u64,
 }
 
 impl Machine {
     fn new(low: u64, high: u64, job: u64) -> Self {
         let room = Room::new(RoomSetting { low_bytes: low * MIB, high_bytes: high * MIB });
-        Self { room, now: Nanos::ZERO, job: job * MIB, foreground: 0, stalls: 0, stalled: Nanos::ZERO }
+        let (now, stalled) = (Nanos::ZERO, Nanos::ZERO);
+        let (foreground, stalls, refaults, cache, locked) = (0, 0, 0, 0, 0);
+        Self { room, now, job: job * MIB, foreground, stalls, stalled, refaults, cache, locked }
     }
 
     fn free(&self) -> u64 {
@@ -33,12 +41,14 @@ impl Machine {
             &RoomView {
                 total_bytes: 192 * MIB,
                 free_bytes: self.free(),
+                unused_bytes: self.free() - self.cache,
                 job_bytes: self.job,
+                refaults: self.refaults,
                 stalls: self.stalls,
                 stalled: self.stalled,
             },
         );
-        self.job -= action.page_out_bytes;
+        self.job -= action.page_out_bytes.min(self.job.saturating_sub(self.locked));
         self.now = self.now.plus(action.next_look);
         action
     }
@@ -241,11 +251,14 @@ proptest! {
             stalls += more;
             let stalled = Nanos::from_micros(stalls * 100);
             let (total_bytes, free_bytes, job_bytes) = (400 * MIB, free * MIB, job * MIB);
-            let view = RoomView { total_bytes, free_bytes, job_bytes, stalls, stalled };
+            let view = RoomView {
+                total_bytes, free_bytes, unused_bytes: free_bytes / 2, job_bytes, refaults: stalls, stalls, stalled,
+            };
             let action = room.step(now, &view);
             let floor = low.max(high) * MIB;
             prop_assert!(action.page_out_bytes <= (job * MIB).saturating_sub(floor));
-            prop_assert!(action.is_short == (action.page_out_bytes > 0));
+            prop_assert!(action.holds == (action.page_out_bytes > 0));
+            prop_assert!(action.is_short || !action.holds);
             prop_assert!(action.ceiling_bytes.is_none_or(|ceiling| ceiling >= floor.min(job * MIB)));
             prop_assert!((SOONEST..=LATEST).contains(&action.next_look));
             prop_assert!((SOONEST..=action.next_look).contains(&action.next_glance));
@@ -264,3 +277,5 @@ fn a_fixed_batch_goes_at_every_look_whatever_is_missing() {
     machine.foreground = 191 * MIB;
     assert_eq!(given(&mut machine), MIB / 4, "no more than there is");
 }
+
+mod vain;

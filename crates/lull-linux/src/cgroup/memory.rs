@@ -46,8 +46,29 @@ pub struct MemoryStat {
     pub dirty: Option<u64>,
     /// Pages, cumulative: taken out and wanted again soon after.
     pub refaults: u64,
+    /// … so soon that they had been in use; `None` where the kernel does not tell (v1).
+    pub activates: Option<u64>,
     /// Faults, cumulative, that had to read from a disk.
     pub major_faults: u64,
+}
+
+/// Pages, cumulative, that were taken from somebody who wanted them again soon.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Returns {
+    /// All of them.
+    pub refaults: u64,
+    /// Those that somebody reads more of than ever fits do not count here; `None` where that is not told.
+    pub activates: Option<u64>,
+}
+
+impl Returns {
+    /// Those of everybody but the job, whose are given.
+    pub fn without(&self, job: &Self) -> u64 {
+        match (self.activates, job.activates) {
+            (Some(all), Some(job)) => all.saturating_sub(job),
+            _ => self.refaults.saturating_sub(job.refaults),
+        }
+    }
 }
 
 impl MemoryStat {
@@ -69,6 +90,7 @@ impl MemoryStat {
                 swap_cached: value("total_swapcached"),
                 dirty: value("total_dirty"),
                 refaults: any(&["total_workingset_refault_anon", "total_workingset_refault_file"]),
+                activates: None,
                 major_faults: any(&["total_pgmajfault"]),
             };
         }
@@ -83,6 +105,9 @@ impl MemoryStat {
             swap_cached: value("swapcached"),
             dirty: value("file_dirty"),
             refaults: any(&["workingset_refault_anon", "workingset_refault_file"]),
+            activates: value("workingset_activate_anon")
+                .zip(value("workingset_activate_file"))
+                .map(|(a, b)| a + b),
             major_faults: any(&["pgmajfault"]),
         }
     }
@@ -92,6 +117,11 @@ impl MemoryStat {
     /// Page cache of files that could go without being written, old pages only.
     pub fn clean_inactive(&self) -> u64 {
         self.inactive_file.saturating_sub(self.dirty.unwrap_or(0) + self.writeback)
+    }
+
+    /// Its pages that were taken and wanted again.
+    pub fn returns(&self) -> Returns {
+        Returns { refaults: self.refaults, activates: self.activates }
     }
 
     /// … all of it, but for what processes have mapped.

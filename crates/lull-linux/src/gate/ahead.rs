@@ -11,8 +11,25 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::gate::cached::{PAGE_BYTES, borrow_descriptor, resident_pages};
 
+mod marks;
+
 /// Files below this size are read by a request or two: nothing to gain.
 const MIN_BYTES: u64 = 256 * 1024;
+
+/// A page of the cache may be part of something as large as this, which goes or stays as a whole.
+const LARGEST_FOLIO: u64 = 2 << 20;
+
+/// So much is looked at by one [`OpenFile::break_off`]: about a millisecond's work.
+pub const BREAK_OFF_BYTES: u64 = 2 << 20;
+
+/// What became of an attempt to break off the kernel's read-ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakOff {
+    /// Pages with a mark were dropped, or the pages are still being read: look again.
+    Goes,
+    /// Nothing there reads on.
+    Over,
+}
 
 /// A regular file that the job has open for reading through the page cache.
 #[derive(Debug)]
@@ -100,16 +117,52 @@ impl OpenFile {
     }
 
     /// Breaks off a read-ahead of the kernel that is under way: each of its bursts leaves a mark on a page that starts
-    /// the next one when the reader comes by, whatever was advised meanwhile. Whether something was there to drop, from
-    /// `offset` on within `length` bytes; the reader's own pages come back with the pieces read for it.
-    pub fn break_off(&self, offset: u64, length: u64) -> bool {
-        let first = offset.next_multiple_of(PAGE_BYTES);
-        let is_there = resident_pages(&self.file, first, length).is_ok_and(|(resident, _)| resident > 0);
-        if let (true, Ok(first), Ok(length)) = (is_there, i64::try_from(first), i64::try_from(length)) {
-            // SAFETY: advice about an open file.
-            unsafe { libc::posix_fadvise(self.file.as_raw_fd(), first, length, libc::POSIX_FADV_DONTNEED) };
+    /// the next one when the reader comes by, whatever was advised meanwhile. Only pages with such a mark are dropped, within
+    /// [`BREAK_OFF_BYTES`] from `from`: nobody has read them yet. Other pages may be somebody else's. The reader's own come back with the
+    /// pieces read for it.
+    ///
+    /// Where marks cannot be seen, all from there to `reach`, up to which such bursts go, is dropped, but for what was read for the job
+    /// `until` there, and only if no more of the file is cached than bursts bring in.
+    pub fn break_off(&self, from: u64, until: u64, reach: u64) -> BreakOff {
+        let reach = reach.min(self.size_bytes);
+        let end = from.saturating_add(BREAK_OFF_BYTES).min(reach);
+        // A large folio that the reader is in may bear a mark, too.
+        let first = from - from % LARGEST_FOLIO;
+        let Some(length) = end.checked_sub(first).filter(|length| *length > 0) else { return BreakOff::Over };
+        let Ok((resident @ 1.., _)) = resident_pages(&self.file, first, length) else {
+            return BreakOff::Over;
+        };
+        match marks::find(&self.file, first, length) {
+            Ok(marks) => {
+                marks.ranges.iter().for_each(|(offset, length)| self.drop_pages(*offset, *length));
+                // Both count pages; what is not to be looked at is being read.
+                let is_over = marks.ranges.is_empty() && marks.looked_at >= resident;
+                if is_over { BreakOff::Over } else { BreakOff::Goes }
+            }
+            Err(_) => self.break_off_unseen(until.max(from), reach),
         }
-        is_there
+    }
+
+    /// The same without knowing whose pages they are.
+    fn break_off_unseen(&self, from: u64, end: u64) -> BreakOff {
+        let from = from.next_multiple_of(PAGE_BYTES);
+        let cached = |from: u64, end: u64| resident_pages(&self.file, from, end.saturating_sub(from));
+        let has_more = cached(end, self.size_bytes).is_ok_and(|(resident, _)| resident > 0);
+        match cached(from, end) {
+            Ok((resident @ 1.., all)) if !has_more && resident < all => {
+                self.drop_pages(from, end - from);
+                BreakOff::Goes
+            }
+            _ => BreakOff::Over,
+        }
+    }
+
+    /// Drops clean pages that nobody has mapped.
+    fn drop_pages(&self, offset: u64, length: u64) {
+        if let (Ok(offset), Ok(length)) = (i64::try_from(offset), i64::try_from(length)) {
+            // SAFETY: advice about an open file.
+            unsafe { libc::posix_fadvise(self.file.as_raw_fd(), offset, length, libc::POSIX_FADV_DONTNEED) };
+        }
     }
 
     /// Asks for pages of a range; returns once the requests are under way.

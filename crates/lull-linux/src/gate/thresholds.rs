@@ -17,7 +17,7 @@ use std::io;
 
 use lull_core::RoomSetting;
 
-use crate::cgroup::memory::MemoryGroup;
+use crate::cgroup::memory::{MemoryGroup, Returns};
 use crate::root::Root;
 
 pub mod group;
@@ -37,6 +37,8 @@ pub struct JobMemory {
     pub paged_out: u64,
     /// Pages, cumulative, that the job waited for.
     pub stalls: u64,
+    /// Its pages that were taken and wanted again; `None` where they are not told apart from others'.
+    pub returns: Option<Returns>,
 }
 
 /// Takes memory from the job.

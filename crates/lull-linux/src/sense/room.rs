@@ -5,13 +5,16 @@
 //!
 //! | scope | all | free | waits |
 //! |---|---|---|---|
-//! | the machine | `MemTotal` | `MemAvailable` | refaults and major faults of `/proc/vmstat` |
+//! | the machine | `MemTotal` | `MemFree`, and half of the page cache and of the kernel's caches that are out of use | refaults and major faults of `/proc/vmstat` |
 //! | a group with a limit | the limit | limit less usage, and half of the page cache that is out of use | its own of `memory.stat` |
+//!
+//! `MemAvailable` is no answer: it counts all page cache, and so the files that the foreground uses. It would seem to have enough until they
+//! are gone. Of the page cache that is out of use half is counted, since some of it has just been read.
 //!
 //! Waits are those of all tasks in the scope; the job's own are subtracted by whoever knows them. Free memory of a group
 //! can't be more than the machine's. Units: bytes; waits are pages, cumulative.
 
-use crate::cgroup::memory::MemoryGroup;
+use crate::cgroup::memory::{MemoryGroup, Returns};
 use crate::gate::thresholds::meminfo;
 use crate::root::Root;
 
@@ -24,6 +27,8 @@ pub struct Scope {
     pub free_bytes: u64,
     /// Pages that its tasks waited for.
     pub stalls: u64,
+    /// Pages that were taken from its tasks and wanted again.
+    pub returns: Returns,
 }
 
 /// Looks at the scopes that a job is in.
@@ -60,18 +65,32 @@ impl RoomSensor {
     fn machine(&self) -> Option<Scope> {
         let info = self.root.read("/proc/meminfo")?;
         let vmstat = self.root.read("/proc/vmstat").unwrap_or_default();
-        let waits = ["workingset_refault_anon ", "workingset_refault_file ", "pgmajfault "];
-        let stalls = vmstat
-            .lines()
-            .filter_map(|line| waits.iter().find_map(|name| line.strip_prefix(name)))
-            .filter_map(|value| value.trim().parse::<u64>().ok())
-            .sum();
+        let refaults = sum(&vmstat, ["workingset_refault_anon ", "workingset_refault_file "]).unwrap_or(0);
+        let activates = sum(&vmstat, ["workingset_activate_anon ", "workingset_activate_file "]);
+        let major_faults = sum(&vmstat, ["pgmajfault "]).unwrap_or(0);
         Some(Scope {
             total_bytes: meminfo(&info, "MemTotal")?,
-            free_bytes: meminfo(&info, "MemAvailable")?,
-            stalls,
+            free_bytes: free(&info)?,
+            stalls: refaults + major_faults,
+            returns: Returns { refaults, activates },
         })
     }
+}
+
+/// What can be had of the machine without taking what is in use, from `/proc/meminfo`.
+fn free(info: &str) -> Option<u64> {
+    let old =
+        ["Inactive(file)", "SReclaimable"].into_iter().filter_map(|name| meminfo(info, name)).sum::<u64>();
+    // The kernel's own estimate leaves out what it never gives away.
+    let most = meminfo(info, "MemAvailable")?;
+    Some((meminfo(info, "MemFree")? + old / 2).min(most))
+}
+
+/// The sum of these counters of `/proc/vmstat`; `None` if one of them is not there.
+fn sum<const N: usize>(vmstat: &str, names: [&str; N]) -> Option<u64> {
+    let value =
+        |name: &str| vmstat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+    names.into_iter().map(value).sum()
 }
 
 /// What a group may still get, its page cache being used.
@@ -85,6 +104,7 @@ fn of_group(group: &MemoryGroup) -> Option<Scope> {
         total_bytes: limit,
         free_bytes: limit.saturating_sub(usage) + stat.inactive_file / 2,
         stalls: stat.refaults + stat.major_faults,
+        returns: stat.returns(),
     })
 }
 

@@ -7,14 +7,15 @@
 use std::collections::HashMap;
 
 use lull_core::{Ahead, Nanos, Piece, Ticket};
-use lull_linux::gate::ahead::{OpenFile, Slot, slots};
+use lull_linux::gate::ahead::{BREAK_OFF_BYTES, BreakOff, OpenFile, Slot, slots};
 
 /// How often the job's descriptors are looked through.
 const LOOK_EVERY: Nanos = Nanos::from_millis(1);
 /// Files followed at once; a job with more reads the rest without read-ahead of ours.
 const MAX_FILES: usize = 64;
-/// A burst that is in the device cannot be broken off: a few tries.
-const BREAKS: u32 = 8;
+/// A burst that is in the device cannot be broken off: tries, one for each look.
+const BREAKS: u32 = 48;
+
 struct Followed {
     file: OpenFile,
     ahead: Ahead,
@@ -24,15 +25,30 @@ struct Followed {
     seen: bool,
     /// How often a read-ahead of the kernel may still be broken off.
     breaks: u32,
+    /// Up to where the kernel may have read ahead; none before the first look.
+    reach: Option<u64>,
+    /// Up to where it is broken off.
+    broken_until: u64,
+    /// Whether that is the second time: a call may just have begun a burst.
+    is_second: bool,
 }
 
 impl Followed {
     /// Ends the kernel's own read-ahead, which goes on for a while after it was turned off.
     fn break_off(&mut self, read_ahead_bytes: u64) {
-        let Some(position) = self.file.position() else { return };
-        let from = self.ahead.until().max(position);
-        if self.breaks > 0 && self.file.break_off(from, read_ahead_bytes.saturating_mul(2)) {
+        let Some(position) = self.file.position().filter(|_| self.breaks > 0) else { return };
+        let reach =
+            *self.reach.get_or_insert_with(|| position.saturating_add(read_ahead_bytes.saturating_mul(2)));
+        let from = self.broken_until.max(position);
+        if from < reach {
             self.breaks -= 1;
+            if self.file.break_off(from, self.ahead.until(), reach) == BreakOff::Over {
+                self.broken_until = from.saturating_add(BREAK_OFF_BYTES);
+            }
+        } else if self.is_second {
+            self.breaks = 0;
+        } else {
+            (self.is_second, self.broken_until) = (true, 0);
         }
     }
 }
@@ -81,7 +97,17 @@ impl Reader {
                 file.stop_kernel_read_ahead();
                 // Position zero is where it was opened: whatever has been read since shows that it is being read.
                 let ahead = Ahead::new(0);
-                let mut followed = Followed { file, ahead, disk, asked: None, seen: true, breaks: BREAKS };
+                let mut followed = Followed {
+                    file,
+                    ahead,
+                    disk,
+                    asked: None,
+                    seen: true,
+                    breaks: BREAKS,
+                    reach: None,
+                    broken_until: 0,
+                    is_second: false,
+                };
                 followed.break_off(read_ahead_bytes);
                 self.files.insert(slot, followed);
             }

@@ -75,6 +75,7 @@ impl Thresholds for GroupMemory {
             cache: stat.file,
             paged_out: stat.swapped,
             stalls: stat.refaults + stat.major_faults,
+            returns: Some(stat.returns()),
         })
     }
 

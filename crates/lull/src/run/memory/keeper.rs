@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use lull_bpf::{Chunk, PageSensor, Touched};
 use lull_core::clean::{Cleaner, Portion};
-use lull_core::keep::{Drop, Keep};
+use lull_core::keep::{Drop, Keep, LeftOver};
 use lull_core::pages::{CHUNK_PAGES, Run};
 use lull_core::{Hold, HoldAction, HoldSetting, Nanos, PageSet, State, Ticket};
 use lull_linux::clock;
@@ -40,8 +40,6 @@ const LOOK_DIRTY: Duration = Duration::from_millis(50);
 const LOOK_WRITING: Duration = Duration::from_millis(2);
 /// Between turning to the other map and taking the first: far more than an observer's program takes.
 const TURN: Duration = Duration::from_millis(1);
-/// Chunks with mapped pages that are kept in mind until the end.
-const MAPPED_CHUNKS: usize = 4096;
 /// Portions that wait for their turn or are being written.
 const IN_FLIGHT: usize = 4;
 /// Bytes of a portion beside a foreground at work, and without one.
@@ -49,8 +47,6 @@ const PORTION_BYTES: u64 = lull_core::ahead::PIECE_BYTES;
 const LARGE_PORTION_BYTES: u64 = 1 << 20;
 /// What may stay in the page cache while the foreground wants memory: what was read ahead and is about to be used.
 const SHORT_KEEP_BYTES: u64 = 8 << 20;
-/// How often pages that were in use are tried again.
-const RETRY_EVERY: Nanos = Nanos::from_millis(250);
 /// How often the job's processes are asked for their size.
 const SIZE_EVERY: Nanos = Nanos::from_secs(1);
 /// Processes that are asked.
@@ -69,14 +65,12 @@ pub(super) struct Keeper {
     inodes: Inodes,
     asked: HashMap<Ticket, Portion<Chunk>>,
     writing: Vec<Portion<Chunk>>,
-    /// Pages that could not go: a process had mapped them, or they were still being read.
-    mapped: HashMap<Chunk, PageSet>,
+    left_over: LeftOver<Chunk>,
     /// Pages touched at the latest look.
     counted: u64,
     /// The job is over.
     settled: bool,
     sized: Nanos,
-    retried: Nanos,
     seen: MemorySummary,
 }
 
@@ -98,11 +92,10 @@ impl Keeper {
             inodes: Inodes::new(Root::real()),
             asked: HashMap::new(),
             writing: Vec::new(),
-            mapped: HashMap::new(),
+            left_over: LeftOver::default(),
             counted: 0,
             settled: false,
             sized: Nanos::ZERO,
-            retried: Nanos::ZERO,
             seen: MemorySummary::default(),
         }
     }
@@ -123,10 +116,7 @@ impl Keeper {
             self.follow_shortage(now);
             self.write_back(now);
             let mut drops = self.keep.excess(now);
-            if now.since(self.retried) >= RETRY_EVERY {
-                self.retried = now;
-                drops.extend(self.left_over());
-            }
+            drops.extend(self.left_over.due(now));
             self.evict_all(now, drops);
             self.hold(now);
             self.show(now, shown);
@@ -264,7 +254,7 @@ impl Keeper {
             let Some(Drop { chunk, .. }) = of_file.first() else { continue };
             let bytes = of_file.iter().map(|drop| drop.pages.count()).sum::<u64>() * page_bytes();
             match self.open(now, chunk) {
-                Ok(file) => of_file.iter().for_each(|drop| self.evict_chunk(&file, drop)),
+                Ok(file) => of_file.iter().for_each(|drop| self.evict_chunk(now, &file, drop)),
                 // Its pages went with it.
                 Err(error) if error.raw_os_error() == Some(libc::ESTALE) => self.seen.evicted_bytes += bytes,
                 Err(_) => self.seen.missed_bytes += bytes,
@@ -272,15 +262,13 @@ impl Keeper {
         }
     }
 
-    fn evict_chunk(&mut self, file: &File, drop: &Drop<Chunk>) {
+    fn evict_chunk(&mut self, now: Nanos, file: &File, drop: &Drop<Chunk>) {
         for run in drop.pages.runs() {
             let Ok(outcome) = evict(file, drop.chunk.index * CHUNK_PAGES, run) else { continue };
             self.seen.evicted_bytes += outcome.gone * page_bytes();
-            let has_room = self.mapped.len() < MAPPED_CHUNKS || self.mapped.contains_key(&drop.chunk);
-            if outcome.left > 0 && has_room {
+            if outcome.left > 0 {
                 let Run { first, pages } = run;
-                let left = self.mapped.entry(drop.chunk).or_default();
-                *left = left.or(&PageSet::of(first..first + pages));
+                self.left_over.left(now, drop.chunk, &PageSet::of(first..first + pages));
             }
         }
     }
@@ -290,14 +278,9 @@ impl Keeper {
     fn settle(&mut self, now: Nanos) {
         self.settled = true;
         self.follow_shortage(now);
-        let mut drops = self.left_over();
+        let mut drops = self.left_over.all();
         drops.extend(self.keep.finish());
         self.evict_all(now, drops);
-    }
-
-    /// What could not go when it was to, to be tried again.
-    fn left_over(&mut self) -> Vec<Drop<Chunk>> {
-        self.mapped.drain().map(|(chunk, pages)| Drop { chunk, pages }).collect()
     }
 
     fn show(&mut self, now: Nanos, shown: &Mutex<MemorySummary>) {

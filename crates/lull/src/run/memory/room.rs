@@ -229,20 +229,24 @@ impl RoomKeeper {
         let (Some(scope), Some(job)) = (self.sensor.look(), self.job.job()) else {
             return Next { look: NOTHING_TOLD, glance: NOTHING_TOLD, glance_bytes: 0 };
         };
-        let JobMemory { resident, stalls, .. } = job;
+        let JobMemory { resident, stalls, returns, .. } = job;
+        let unused = self.sensor.unused();
         let view = RoomView {
             total_bytes: scope.total_bytes,
             free_bytes: scope.free_bytes,
+            unused_bytes: unused,
             job_bytes: resident,
+            // Where the job's are not told apart, nobody's are known.
+            refaults: returns.map_or(0, |job| scope.returns.without(&job)),
             stalls: scope.stalls.saturating_sub(stalls).saturating_sub(own_waits()),
             stalled: self.pressure.stalled(),
         };
-        self.link.set_unused(self.sensor.unused());
+        self.link.set_unused(unused);
         let action = self.room.step(now, &view);
         if let Some(hold) = &mut self.hold {
             // It would take back at once what it gives, or have its pages marked as used while they are to go; each look finds
             // it at that again.
-            let state = if action.is_short { State::Foreground } else { State::Idle };
+            let state = if action.holds { State::Foreground } else { State::Idle };
             match hold.step(now, now.0, state, true) {
                 Some(HoldAction::Freeze) => self.link.hold(Cause::Room, now.plus(self.longest_hold)),
                 Some(HoldAction::Thaw) => self.link.hold(Cause::Room, Nanos::ZERO),

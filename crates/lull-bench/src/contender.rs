@@ -27,6 +27,7 @@
 //! | `smart` | `lull run --policy smart:WINDOW -- CMD` |
 //! | `manners` | `lull run --policy manners -- CMD` |
 //! | `lull` | `lull run -- CMD`; `lull FLAGS` for each further set of flags |
+//! | `lull-now` | `lull run --resources disk,cpu,memory -- CMD`: memory from the job's beginning on, not once it is large |
 //!
 //! `bfq` and those with `ionice` belong to the experiments on disks; `nice`, `sched-idle`, `cpu.idle`, `headroom` and
 //! `cpulimit` to those on the CPU, `dscp` to `vegas` to those on the network, `limit` to `dirty-bytes` to those on
@@ -213,7 +214,15 @@ pub fn rank(name: &str) -> usize {
     place.unwrap_or(if name == "lull" { last } else { last + 1 })
 }
 
+/// Flags of the contender `lull-now`.
+const NOW: [&str; 2] = ["--resources", "disk,cpu,memory"];
+
 impl Contender {
+    /// Memory managed from the job's beginning on, with further flags; without any it is `lull-now`.
+    pub fn lull_now(more: impl IntoIterator<Item = String>) -> Self {
+        Self::Lull(NOW.map(str::to_owned).into_iter().chain(more).collect())
+    }
+
     /// By its name, among those of the experiments on disks.
     pub fn of_disk(text: &str) -> Result<Self, UnknownContender> {
         parse(text, &DISK)
@@ -231,7 +240,7 @@ impl Contender {
 
     /// By its name, among those of the experiments on memory.
     pub fn of_memory(text: &str) -> Result<Self, UnknownContender> {
-        parse(text, &MEMORY)
+        if text == "lull-now" { Ok(Self::lull_now([])) } else { parse(text, &MEMORY) }
     }
 
     /// By its name, among those of the experiments with real applications.
@@ -293,6 +302,7 @@ impl Contender {
             Self::Suspend => "suspend".to_owned(),
             Self::Policy(name) => (*name).to_owned(),
             Self::Lull(flags) if flags.is_empty() => "lull".to_owned(),
+            Self::Lull(flags) if *flags == NOW => "lull-now".to_owned(),
             Self::Lull(flags) => format!("lull {}", flags.join(" ")),
         }
     }

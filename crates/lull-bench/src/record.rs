@@ -128,6 +128,9 @@ pub struct Run {
     /// The machine while it ran; only recorded by the experiments with real applications.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_time: Vec<Moment>,
+    /// What the disk wrote from the job's start to its end, whoever it was for; only recorded where page cache is written back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_written_bytes: Option<u64>,
     /// How long the background was held, as the control says; none if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_s: Option<f64>,

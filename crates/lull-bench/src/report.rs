@@ -15,7 +15,7 @@ use crate::Error;
 use crate::error::Context;
 use crate::record::{self, Record, Run};
 use crate::study::Study;
-use crate::units::mb_per_s;
+use crate::units::{Bytes, mb_per_s};
 
 pub mod apps;
 pub mod figures;
@@ -125,6 +125,7 @@ pub fn one_line(run: &Run) -> String {
             None => format!("background {:.1} MB/s", mb_per_s(background.rate())),
         });
     }
+    parts.extend(run.disk_written_bytes.map(|bytes| format!("the disk wrote {}", Bytes(bytes))));
     parts.extend(run.notes.iter().map(|note| format!("({note})")));
     parts.join("  ")
 }

@@ -4,12 +4,13 @@
 //! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](crate::stop)). A swap file that a killed
 //! harness leaves in use is taken out of use by the next one in the same directory.
 //!
-//! | file in `/proc/sys/vm` | pinned | `dirty-bytes` |
-//! |---|---|---|
-//! | `dirty_ratio`, `dirty_background_ratio` | 20, 10: the kernel's own | – |
-//! | `dirty_bytes`, `dirty_background_bytes` | 0 | 64 MiB, 16 MiB |
+//! | file in `/proc/sys/vm` | pinned | pinned, files divided by N | `dirty-bytes` |
+//! |---|---|---|---|
+//! | `dirty_ratio`, `dirty_background_ratio` | 20, 10: the kernel's own | – | – |
+//! | `dirty_bytes`, `dirty_background_bytes` | 0 | 20% and 10% of the memory, divided by N | 64 MiB, 16 MiB, divided by N |
 //!
-//! Writing the one kind sets the other to 0, so both kinds are noted and whichever was in force is written back.
+//! A job that writes a file again and again whose size is below the bounds would never be made to write to the disk: so they follow its
+//! size. Writing the one kind sets the other to 0, so both kinds are noted and whichever was in force is written back.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,7 +27,42 @@ use crate::units::Bytes;
 pub const PROC_VM: &str = "/proc/sys/vm";
 const RATIOS: [(&str, u64); 2] = [("dirty_ratio", 20), ("dirty_background_ratio", 10)];
 const BYTES: [(&str, u64); 2] = [("dirty_bytes", 64 << 20), ("dirty_background_bytes", 16 << 20)];
+/// The kernel takes no smaller bound than two pages.
+const LEAST_BOUND: u64 = 2 * 4096;
 const SWAP_FILE: &str = "swap.dat";
+
+/// Bounds on dirty pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirtyBounds {
+    /// The kernel's own, for files that are divided by `scale`, on a machine with `memory`.
+    Pinned {
+        /// What sizes are divided by.
+        scale: u64,
+        /// The machine's memory, if that is known.
+        memory: Option<Bytes>,
+    },
+    /// Those of the contender `dirty-bytes`.
+    Small {
+        /// What sizes are divided by.
+        scale: u64,
+    },
+}
+
+impl DirtyBounds {
+    /// What is written to which file.
+    fn settings(self) -> [(&'static str, u64); 2] {
+        match self {
+            Self::Pinned { scale: 0 | 1, .. } | Self::Pinned { memory: None, .. } => RATIOS,
+            Self::Pinned { scale, memory: Some(memory) } => {
+                [("dirty_bytes", 20), ("dirty_background_bytes", 10)]
+                    .map(|(name, percent)| (name, (memory.0 / 100 * percent / scale).max(LEAST_BOUND)))
+            }
+            Self::Small { scale } => {
+                BYTES.map(|(name, bytes)| (name, (bytes / scale.max(1)).max(LEAST_BOUND)))
+            }
+        }
+    }
+}
 
 /// Puts the former bounds on dirty pages back when dropped.
 #[derive(Debug)]
@@ -35,8 +71,8 @@ pub struct DirtyGuard {
 }
 
 impl DirtyGuard {
-    /// The kernel's own bounds, or the small ones.
-    pub fn set(proc_vm: &Path, small: bool) -> Result<Self, Error> {
+    /// These bounds, until dropped.
+    pub fn set(proc_vm: &Path, bounds: DirtyBounds) -> Result<Self, Error> {
         let mut former = Vec::new();
         for (name, _) in RATIOS.iter().chain(&BYTES) {
             let path = proc_vm.join(name);
@@ -48,7 +84,7 @@ impl DirtyGuard {
         }
         // From here on the guard puts back what is changed.
         let guard = Self { former };
-        for (name, value) in if small { BYTES } else { RATIOS } {
+        for (name, value) in bounds.settings() {
             let path = proc_vm.join(name);
             fs::write(&path, value.to_string()).at("set", &path)?;
         }

@@ -26,7 +26,7 @@ pub fn look(directory: &Path, program: &Program, seed: u64) -> Host {
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
         cpu: cpu_model().unwrap_or_default(),
         cpus: std::thread::available_parallelism().map_or(0, usize::from),
-        ram_bytes: ram_bytes().unwrap_or(0),
+        ram_bytes: memory_bytes().unwrap_or(0),
         scheduler: disk.as_deref().and_then(|disk| scheduler::current(Path::new(SYS_BLOCK), disk)),
         rotational: queue("rotational").map(|text| text == "1"),
         disk,
@@ -60,13 +60,22 @@ pub fn disk_of(directory: &Path) -> Option<String> {
     Some(whole.file_name()?.to_string_lossy().into_owned())
 }
 
+/// What a disk has written since it appeared.
+pub fn written_bytes(disk: &str) -> Option<u64> {
+    /// Bytes of a sector in the kernel's statistics, whatever the disk's are.
+    const SECTOR: u64 = 512;
+    let text = fs::read_to_string(PathBuf::from(SYS_BLOCK).join(disk).join("stat")).ok()?;
+    Some(text.split_whitespace().nth(6)?.parse::<u64>().ok()? * SECTOR)
+}
+
 fn cpu_model() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-fn ram_bytes() -> Option<u64> {
+/// Main memory.
+pub fn memory_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)

@@ -7,13 +7,15 @@
 //! ```
 //! A limited group stands for a small machine: what is in it competes for its memory as on a machine of that size, and the
 //! control (lull with all its processes) has to fit in too. Files are read once, then made cold, and what a run wrote is removed and
-//! synced, before the next one. Bounds on dirty pages are pinned to the kernel's own for all contenders but `dirty-bytes`.
+//! synced, before the next one. Bounds on dirty pages are pinned to the kernel's own for all contenders but `dirty-bytes`, and divided
+//! as files are. A run in which the job did nothing beside the cached files or the log is not counted.
 //! The quiet cases run to their end without a foreground. With `--figures` the small machine is that of the Linger paper's figures and
 //! tables instead ([`figures`]).
 
 use std::ffi::OsString;
 use std::path::Path;
 
+use lull_core::Nanos;
 use lull_linux::cgroup::GroupName;
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::probe::CgroupFacts;
@@ -22,14 +24,14 @@ use lull_linux::root::Root;
 use super::ledger::{Ledger, Plan};
 use super::told::Told;
 use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
-use super::{DATA, SETTLE};
+use super::{DATA, SETTLE, host};
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
-use crate::contender::setting::{DirtyGuard, PROC_VM, SwapFile};
+use crate::contender::setting::{DirtyBounds, DirtyGuard, PROC_VM, SwapFile};
 use crate::contender::{Contender, group};
 use crate::error::Context;
 use crate::process::{HELPERS_END, Options, Proc, Program, shown};
 use crate::record::{Background, Run};
-use crate::units::Bytes;
+use crate::units::{Bytes, whole};
 use crate::{Error, clock, corpus, stop};
 
 pub mod args;
@@ -66,7 +68,7 @@ pub fn run_memory(args: &MemoryArgs, program: &Program) -> Result<(), Error> {
     let disk = host.disk.clone();
     let mut bench =
         Bench { args, program, disk, directory: &directory, ledger: Ledger::open(&args.common.out, host)? };
-    let measured = args.cases.iter().try_for_each(|group| bench.group(*group));
+    let measured = bench.all();
     if args.clean {
         std::fs::remove_dir_all(&directory).at("remove", &directory)?;
     }
@@ -82,11 +84,13 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn group(&mut self, group: MemoryCase) -> Result<(), Error> {
-        for case in Case::of(group, self.directory, self.args)? {
-            self.case(&case)?;
+    fn all(&mut self) -> Result<(), Error> {
+        let mut cases = Vec::new();
+        for group in &self.args.cases {
+            cases.extend(Case::of(*group, self.directory, self.args)?);
         }
-        Ok(())
+        eprintln!("about {} minutes", minutes(self.args, &cases));
+        cases.iter().try_for_each(|case| self.case(case))
     }
 
     fn case(&mut self, case: &Case) -> Result<(), Error> {
@@ -129,6 +133,24 @@ impl Bench<'_> {
             return None;
         }
         LimitedGroup::create(None, Bytes(64 * Bytes::MIB)).err().map(|error| error.to_string())
+    }
+}
+
+/// How long these cases take, about, in minutes.
+fn minutes(args: &MemoryArgs, cases: &[Case]) -> u64 {
+    let contenders = args.contenders();
+    let round = cases.iter().fold(Nanos::ZERO, |sum, case| {
+        let taken = contenders.iter().filter(|contender| case.takes(contender)).count();
+        sum.plus(case.takes_about().times(taken as u64))
+    });
+    whole(round.times(args.common.rounds.into()).as_secs_f64() / 60.0).max(1)
+}
+
+/// The bounds on dirty pages for a contender, where sizes are divided.
+fn dirty_bounds(scale: u64, contender: &Contender) -> DirtyBounds {
+    match contender {
+        Contender::DirtyBytes => DirtyBounds::Small { scale },
+        _ => DirtyBounds::Pinned { scale, memory: host::memory_bytes().map(Bytes) },
     }
 }
 
@@ -188,6 +210,10 @@ impl Foreground for Front<'_> {
     fn goes_first(&self) -> bool {
         self.case.goes_first
     }
+
+    fn lead(&self) -> Nanos {
+        self.case.lead
+    }
 }
 
 /// One contender's run.
@@ -202,7 +228,7 @@ fn one(
         (Some(wanted), Some(disk)) => Some(Guard::select(Path::new(SYS_BLOCK), disk, wanted)?),
         _ => None,
     };
-    let _dirty = DirtyGuard::set(Path::new(PROC_VM), *contender == Contender::DirtyBytes)?;
+    let _dirty = DirtyGuard::set(Path::new(PROC_VM), dirty_bounds(args.scale, contender))?;
     let mut notes = Vec::new();
     for path in &case.cold {
         corpus::forget(path)?;
@@ -235,7 +261,7 @@ fn one(
     };
     if case.foreground.is_empty() {
         let background = Some(timed(&argv, || progress.bytes())?);
-        let counted = told.had(contender, "memory", &mut notes) && counted;
+        let counted = had(case, contender, &told, &mut notes) && counted;
         return Ok(Run { background, counted, notes, ..run });
     }
     let job = contender.has_background().then(|| Job {
@@ -246,17 +272,40 @@ fn one(
     });
     let front = Front { case, machine: machine.as_ref() };
     let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
+    let before = disk.and_then(host::written_bytes);
     let outcome = trial::run(foreground, job, case.window, program, &mut |_| ())?;
+    let written =
+        before.zip(disk.and_then(host::written_bytes)).map(|(before, after)| after.saturating_sub(before));
     notes.extend(outcome.notes);
-    let counted = told.had(contender, "memory", &mut notes) && counted;
+    let did_work = does_work(case, outcome.background.as_ref(), &mut notes);
+    let counted = had(case, contender, &told, &mut notes) && did_work && counted;
     Ok(Run {
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(case.window, program))),
         foreground: outcome.foreground,
         background: outcome.background,
+        disk_written_bytes: written.filter(|_| !case.written.is_empty()),
         counted,
         notes,
         ..run
     })
+}
+
+/// Whether a run is one of its contender.
+fn had(case: &Case, contender: &Contender, told: &Told, notes: &mut Vec<String>) -> bool {
+    if case.needs_memory(contender) {
+        return told.had(contender, "memory", notes);
+    }
+    let (_, is_complete) = told.of(contender, notes);
+    is_complete
+}
+
+/// Whether the job, if there is one, did what it is there for while the foreground was counted.
+fn does_work(case: &Case, background: Option<&Background>, notes: &mut Vec<String>) -> bool {
+    let idle = case.must_work && background.is_some_and(|background| background.bytes == 0);
+    if idle {
+        notes.push("the background did nothing in the window".to_owned());
+    }
+    !idle
 }
 
 /// Runs a job to its end.
@@ -279,3 +328,6 @@ fn timed(argv: &[OsString], bytes: impl Fn() -> u64) -> Result<Background, Error
         ..Background::default()
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,6 +79,8 @@ pub fn run(
     let mut background = job.map(Running::start).transpose()?;
     if let Some(running) = &mut background {
         running.await_first_bytes()?;
+        let lead = foreground.filter(|_| first.is_none()).map_or(Nanos::ZERO, |foreground| foreground.lead());
+        running.work_for(lead)?;
     }
     let beats = foreground.and_then(Foreground::beats);
     let started = match (first, foreground) {

@@ -64,8 +64,7 @@ fn positive(text: &str) -> Result<f64, String> {
 
 /// Arguments of `lull bench memory`.
 #[derive(Clone, Debug, clap::Args)]
-#[command(mut_arg("seconds", |arg| arg.default_value("15")))]
-#[command(mut_arg("lull_args", |arg| arg.default_value("--resources disk,cpu,memory").hide_default_value(false)))]
+#[command(mut_arg("seconds", |arg| arg.default_value("10")))]
 pub struct MemoryArgs {
     /// Directory on the disk to use; data files are made in DIR/lull-bench-data and kept for the next time.
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -76,9 +75,9 @@ pub struct MemoryArgs {
     pub cases: Vec<MemoryCase>,
     /// Contenders to compare; alone and solo are always there, as references. Each case takes those that have to do with it.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_memory,
-          default_values = ["again", "none", "nice+ionice", "bfq", "limit", "nocache", "dirty-bytes", "lull"])]
+          default_values = ["again", "none", "nice+ionice", "bfq", "limit", "nocache", "dirty-bytes", "lull", "lull-now"])]
     pub contenders: Vec<Contender>,
-    /// Divide the sizes of files, and of the memory that caches them, by this: 8 for a quick look. With --figures all sizes.
+    /// Divide the sizes of files, of the memory that caches them, and the bounds on dirty pages by this: 8 for a quick look. With --figures all sizes.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=64))]
     pub scale: u64,
     /// Remove the data files at the end.

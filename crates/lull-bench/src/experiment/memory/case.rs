@@ -9,6 +9,9 @@
 //! | `wal` | all | appends 4 KiB and fsync, 2 ms apart | writes 4 GiB, over and over | – |
 //! | `quiet-write`, `quiet-read`, `quiet-work` | all | none | writes 1 GiB; reads 4 GiB; 20,000 requests of a working set | – |
 //!
+//! Windows begin when the control has settled: what a job takes before is not counted. `guest-first` and `page-out` count the foreground from its
+//! start, three seconds after the job's; without a foreground the whole command counts.
+//!
 //! The paper's machine has one CPU, on which the job does not run while the foreground can; here the job has a CPU of its
 //! own, so that it goes on asking for its pages.
 
@@ -41,6 +44,14 @@ const QUIET_REQUESTS: u64 = 20_000;
 pub(super) const SWAP: Bytes = Bytes(1024 * MIB);
 /// Bound on the job of `limit` beside the log.
 const COPY_LIMIT: u64 = 64 * MIB;
+/// From a job's start until its control has settled: lull lends memory once a job is a second old, and loads for that.
+const SETTLED: Nanos = Nanos::from_secs(3);
+/// The same, and the start of the job, which comes after that of a foreground that goes first.
+const STARTED_AND_SETTLED: Nanos = Nanos::from_secs(4);
+/// What a run takes beside its window: cold files, the end of both programs, a sync.
+const BESIDE: Nanos = Nanos::from_secs(2);
+/// What a run without a window takes about, at full size.
+const TO_ITS_END: Nanos = Nanos::from_secs(4);
 
 /// One case.
 #[derive(Clone, Debug)]
@@ -51,6 +62,10 @@ pub struct Case {
     pub foreground: Vec<OsString>,
     /// Whether the foreground is ready before the job starts.
     pub goes_first: bool,
+    /// How long the job works before the foreground starts, if that does not go first.
+    pub lead: Nanos,
+    /// Whether a run in which the job does nothing while the foreground is counted says nothing.
+    pub must_work: bool,
     /// Arguments of the job's load, without its progress.
     pub background: Vec<OsString>,
     /// The small machine's memory; `None` for all there is.
@@ -98,6 +113,8 @@ impl Case {
             name: String::new(),
             foreground: Vec::new(),
             goes_first: false,
+            lead: Nanos::ZERO,
+            must_work: false,
             background: Vec::new(),
             memory: None,
             limit: Bytes(SMALL - SET - MARGIN),
@@ -107,6 +124,7 @@ impl Case {
             window: Window { warmup: Nanos::ZERO, length: Nanos(whole(args.common.seconds * 1e9)) },
             contenders: &PLAIN,
         };
+        let settled = |warmup: Nanos| Window { warmup, ..base.window };
         let set = format!("mem-work --memory {SET}");
         let small = Self { memory: Some(Bytes(SMALL)), swaps: true, contenders: &WORK, ..base.clone() };
         Ok(match group {
@@ -115,17 +133,20 @@ impl Case {
                 foreground: words(&format!("{set} --ready --seed 1")),
                 goes_first: true,
                 background: words(&format!("{set} --count-fill --seed 2")),
+                window: settled(STARTED_AND_SETTLED),
                 ..small
             }],
             MemoryCase::GuestFirst => vec![Self {
                 name: "guest-first".to_owned(),
                 foreground: words(&format!("{set} --seed 1")),
+                lead: SETTLED,
                 background: words(&format!("{set} --seed 2")),
                 ..small
             }],
             MemoryCase::PageOut => vec![Self {
                 name: "page-out".to_owned(),
                 foreground: words(&format!("{set} --fill-only --seed 1")),
+                lead: SETTLED,
                 background: words(&format!("{set} --seed 2")),
                 ..small
             }],
@@ -140,6 +161,8 @@ impl Case {
                     background: with_file("disk-stream --block 1MiB", &stream),
                     memory: Some(Bytes(scaled(CACHE))),
                     limit: Bytes(scaled(CACHE - HOT) / 4),
+                    window: settled(STARTED_AND_SETTLED),
+                    must_work: true,
                     cold: vec![hot, stream],
                     contenders: &CACHED,
                     ..base
@@ -152,7 +175,9 @@ impl Case {
                     name: "wal".to_owned(),
                     foreground: with_file("disk-log --think 2ms", &log),
                     background: with_file(&format!("disk-write --block 1MiB --size {size}"), &copy),
-                    limit: Bytes(COPY_LIMIT),
+                    window: settled(SETTLED),
+                    must_work: true,
+                    limit: Bytes(scaled(COPY_LIMIT)),
                     written: vec![log, copy],
                     contenders: &LOGGED,
                     ..base
@@ -173,6 +198,22 @@ impl Case {
                 ]
             }
         })
+    }
+
+    /// About how long a run takes.
+    pub fn takes_about(&self) -> Nanos {
+        if self.foreground.is_empty() {
+            return TO_ITS_END;
+        }
+        // One that only fills its set is done long before the window is over.
+        let length = if self.name == "page-out" { Nanos::ZERO } else { self.window.length };
+        BESIDE.plus(self.lead).plus(self.window.warmup).plus(length)
+    }
+
+    /// Whether this contender has to have had memory for a run to count. Without a foreground the job may end before it is large and old
+    /// enough for that where memory was not named.
+    pub fn needs_memory(&self, contender: &Contender) -> bool {
+        !self.foreground.is_empty() || *contender != Contender::Lull(Vec::new())
     }
 
     /// Whether a contender has to do with it.

@@ -20,7 +20,7 @@ use std::path::Path;
 use lull_core::Nanos;
 
 use super::args::{MemoryArgs, MemoryFigure};
-use super::{LimitedGroup, case, wrapped};
+use super::{LimitedGroup, case, dirty_bounds, wrapped};
 use crate::contender::Contender;
 use crate::contender::setting::{DirtyGuard, PROC_VM, SwapFile};
 use crate::error::Context;
@@ -127,7 +127,7 @@ impl Bench<'_> {
         setting: Setting,
         page: &mut Page,
     ) -> Result<Option<Raced>, Error> {
-        let _dirty = DirtyGuard::set(Path::new(PROC_VM), false)?;
+        let _dirty = DirtyGuard::set(Path::new(PROC_VM), dirty_bounds(self.args.scale, &Contender::Alone))?;
         // Dropped after everything that runs in it.
         let machine = LimitedGroup::create(None, Bytes(self.scaled(case::SMALL)))?;
         let told = Told::create(&self.args.common.out)?;

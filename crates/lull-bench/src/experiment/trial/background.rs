@@ -172,6 +172,16 @@ impl Running {
         }
     }
 
+    /// Lets it work for a while, or to its end.
+    pub(super) fn work_for(&mut self, time: Nanos) -> Result<(), Error> {
+        let end = clock::now().plus(time);
+        while clock::now() < end && !self.ended(clock::now())? {
+            stop::check()?;
+            thread::sleep(POLL.min(std::time::Duration::from_nanos(end.since(clock::now()).0)));
+        }
+        Ok(())
+    }
+
     pub(super) fn sample(&mut self, now: Nanos) {
         self.samples.push((now, self.counter.bytes()));
     }

@@ -26,6 +26,11 @@ pub trait Foreground {
     fn goes_first(&self) -> bool {
         false
     }
+
+    /// How long the background works before this one begins, unless it goes first.
+    fn lead(&self) -> Nanos {
+        Nanos::ZERO
+    }
 }
 
 impl Window {

@@ -54,9 +54,9 @@ impl Point {
             Self::Alone => Contender::Unmanaged,
             Self::Nice => Contender::Nice,
             Self::Factor(factor) => {
-                Contender::Lull(vec!["--mem-batch".to_owned(), format!("{}B", factor * CLUSTER)])
+                Contender::lull_now(["--mem-batch".to_owned(), format!("{}B", factor * CLUSTER)])
             }
-            Self::Default => Contender::Lull(Vec::new()),
+            Self::Default => Contender::lull_now([]),
         }
     }
 }

@@ -96,7 +96,7 @@ impl Bench<'_> {
             .map(|(flag, bytes)| [flag.to_owned(), format!("{bytes}B")])
             .concat();
         let span_s = self.args.figures.span;
-        for contender in [Contender::Lull(flags), Contender::Nice] {
+        for contender in [Contender::lull_now(flags), Contender::Nice] {
             let is_lull = contender.is_run();
             let name = if is_lull { "lull" } else { "nice" };
             begin(&format!("  figure 4 {name}"))?;

@@ -68,7 +68,7 @@ impl Row {
         match self {
             Self::Serial | Self::Together => Contender::Unmanaged,
             Self::HostFirstNice | Self::GuestFirstNice => Contender::Nice,
-            Self::HostFirstLull | Self::GuestFirstLull => Contender::Lull(Vec::new()),
+            Self::HostFirstLull | Self::GuestFirstLull => Contender::lull_now([]),
         }
     }
 

@@ -261,7 +261,7 @@ fn one(
     };
     if case.foreground.is_empty() {
         let background = Some(timed(&argv, || progress.bytes())?);
-        let counted = had(case, contender, &told, &mut notes) && counted;
+        let counted = had(args, contender, &told, &mut notes) && counted;
         return Ok(Run { background, counted, notes, ..run });
     }
     let job = contender.has_background().then(|| Job {
@@ -278,7 +278,7 @@ fn one(
         before.zip(disk.and_then(host::written_bytes)).map(|(before, after)| after.saturating_sub(before));
     notes.extend(outcome.notes);
     let did_work = does_work(case, outcome.background.as_ref(), &mut notes);
-    let counted = had(case, contender, &told, &mut notes) && did_work && counted;
+    let counted = had(args, contender, &told, &mut notes) && did_work && counted;
     Ok(Run {
         foreground_command: foreground.map(|foreground| shown(&foreground.argv(case.window, program))),
         foreground: outcome.foreground,
@@ -290,12 +290,16 @@ fn one(
     })
 }
 
-/// Whether a run is one of its contender.
-fn had(case: &Case, contender: &Contender, told: &Told, notes: &mut Vec<String>) -> bool {
-    if case.needs_memory(contender) {
+/// Whether a run is one of its contender. At its defaults lull leaves a job that is young or small to the kernel: that is told, and counts.
+fn had(args: &MemoryArgs, contender: &Contender, told: &Told, notes: &mut Vec<String>) -> bool {
+    let is_default = *contender == Contender::Lull(Vec::new()) && args.common.lull_args.is_empty();
+    if !is_default {
         return told.had(contender, "memory", notes);
     }
-    let (_, is_complete) = told.of(contender, notes);
+    let (summary, is_complete) = told.of(contender, notes);
+    if summary.is_some_and(|summary| summary.get("memory").is_none_or(serde_json::Value::is_null)) {
+        notes.push("lull left the job's memory to the kernel: the job was young or small".to_owned());
+    }
     is_complete
 }
 

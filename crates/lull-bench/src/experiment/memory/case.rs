@@ -210,12 +210,6 @@ impl Case {
         BESIDE.plus(self.lead).plus(self.window.warmup).plus(length)
     }
 
-    /// Whether this contender has to have had memory for a run to count. Without a foreground the job may end before it is large and old
-    /// enough for that where memory was not named.
-    pub fn needs_memory(&self, contender: &Contender) -> bool {
-        !self.foreground.is_empty() || *contender != Contender::Lull(Vec::new())
-    }
-
     /// Whether a contender has to do with it.
     pub fn takes(&self, contender: &Contender) -> bool {
         match contender {

@@ -4,7 +4,9 @@ use clap::Parser;
 
 use super::args::MemoryArgs;
 use super::case::Case;
-use super::{does_work, minutes};
+use super::{does_work, had, minutes};
+use crate::contender::Contender;
+use crate::experiment::told::Told;
 use crate::record::Background;
 
 #[derive(Parser)]
@@ -38,4 +40,20 @@ fn a_run_counts_only_if_the_job_worked() {
     assert!(does_work(case("wal"), Some(&busy), &mut notes) && does_work(case("wal"), None, &mut notes));
     // A host that gets its memory back in no time leaves no time to the job.
     assert!(does_work(case("page-out"), Some(&idle), &mut notes));
+}
+
+#[test]
+fn a_small_job_counts_at_the_defaults_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = Told::create(dir.path()).unwrap();
+    std::fs::write(told.flags().last().unwrap(), r#"{"is_complete": true, "memory": null}"#).unwrap();
+    let args = |words: &[&str]| Command::try_parse_from([&["bench"], words].concat()).unwrap().args;
+    let counts = |words: &[&str], contender: &str| {
+        let mut notes = Vec::new();
+        let counts = had(&args(words), &Contender::of_memory(contender).unwrap(), &told, &mut notes);
+        (counts, notes.len())
+    };
+    assert_eq!(counts(&[], "lull"), (true, 1));
+    assert_eq!(counts(&[], "lull-now"), (false, 0));
+    assert_eq!(counts(&["--lull-args", "--resources memory"], "lull"), (false, 0));
 }

@@ -15,13 +15,16 @@
 //!                         └──── dirtied ─────┘
 //! ```
 //!
-//! Units: pages. Edge cases: pages that others wrote or truncated meanwhile still count as dirty until their turn comes, and
+//! Dirty pages that lie scattered are written a window at a time, or each of them would wait for a turn of its own. Beside a foreground at work a single
+//! small portion is on its way at a time: who waits for a log record waits for what the disk has begun.
+//!
+//! Units: pages. Edge cases: clean pages in a window are no part of its portion, and cost nothing; pages that others wrote or truncated meanwhile still count as dirty until their turn comes, and
 //! are then found clean; a page that becomes dirty while it is written is dirty once more.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-use crate::pages::{PageSet, Run};
+use crate::pages::{CHUNK_PAGES, PageSet, Run};
 use crate::time::Nanos;
 
 /// How long a dirty page is left alone while there are few.
@@ -29,13 +32,36 @@ pub const REST: Nanos = Nanos::from_secs(1);
 /// Of the bound, one part in this many may rest.
 const RESTING_SHARE: u64 = 4;
 
+/// How portions are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// How many wait for their turn or are being written at a time.
+    pub in_flight: usize,
+    /// How long each is at most, in bytes.
+    pub bytes: u64,
+}
+
+impl Pace {
+    /// Beside a foreground at work on a disk.
+    const CONTENDED: Self = Self { in_flight: 1, bytes: 64 << 10 };
+    /// With nobody to disturb.
+    const ALONE: Self = Self { in_flight: 4, bytes: 1 << 20 };
+
+    /// As it is to be now.
+    pub const fn of(is_contended: bool) -> Self {
+        if is_contended { Self::CONTENDED } else { Self::ALONE }
+    }
+}
+
 /// Pages of one chunk to be written together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Portion<K> {
     /// Which chunk.
     pub chunk: K,
-    /// Which of its pages.
+    /// From the first of its pages to the last.
     pub run: Run,
+    /// Which of those are dirty.
+    pub pages: PageSet,
 }
 
 /// The dirty pages of one job; `K` names a chunk.
@@ -96,29 +122,32 @@ impl<K: Copy + Eq + Hash> Cleaner<K> {
         self.dirty.get(&chunk).copied().unwrap_or_default()
     }
 
-    /// The next pages to write, `most` of them at most; they count as being written from then on.
+    /// The next pages to write, within a window of `most` pages; they count as being written from then on.
     pub fn next(&mut self, now: Nanos, most: u64) -> Option<Portion<K>> {
         let (since, chunk) = self.order.front().copied()?;
         let rests = now.since(since) < REST && self.pages() <= self.bound / RESTING_SHARE;
         if rests && !self.hurries {
             return None;
         }
-        let pages = self.dirty.get_mut(&chunk)?;
-        let first = *pages.runs().first()?;
-        let run = Run { pages: first.pages.min(most.max(1)), ..first };
-        *pages = pages.without(&PageSet::of(run.first..run.first + run.pages));
-        if pages.is_empty() {
+        let left = self.dirty.get_mut(&chunk)?;
+        let first = left.runs().first()?.first;
+        let pages = left.and(&PageSet::of(first..(first + most.max(1)).min(CHUNK_PAGES)));
+        let last = *pages.runs().last()?;
+        let run = Run { first, pages: last.first + last.pages - first };
+        *left = left.without(&pages);
+        if left.is_empty() {
             self.dirty.remove(&chunk);
             self.order.pop_front();
         }
-        self.dirty_pages -= run.pages;
-        self.writing_pages += run.pages;
-        Some(Portion { chunk, run })
+        let count = pages.count();
+        self.dirty_pages -= count;
+        self.writing_pages += count;
+        Some(Portion { chunk, run, pages })
     }
 
     /// A portion is written, or need not be.
     pub fn written(&mut self, portion: &Portion<K>) {
-        self.writing_pages = self.writing_pages.saturating_sub(portion.run.pages);
+        self.writing_pages = self.writing_pages.saturating_sub(portion.pages.count());
     }
 
     /// When the next portion is due; `None` if there is none.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{Cleaner, Portion, REST};
+use super::{Cleaner, Pace, Portion, REST};
 use crate::pages::{CHUNK_PAGES, PageSet, Run};
 use crate::time::Nanos;
 
@@ -19,7 +19,7 @@ fn a_few_young_pages_rest() {
     assert_eq!(cleaner.next(Nanos(2), 64), None);
     let due = cleaner.next_look().unwrap();
     assert_eq!(due, Nanos(1).plus(REST));
-    let portion = Portion { chunk: 'a', run: Run { first: 0, pages: 10 } };
+    let portion = Portion { chunk: 'a', run: Run { first: 0, pages: 10 }, pages: range(0, 10) };
     assert_eq!(cleaner.next(due, 64), Some(portion));
     assert_eq!((cleaner.pages(), cleaner.next_look()), (10, None));
     cleaner.written(&portion);
@@ -50,6 +50,29 @@ fn a_page_that_becomes_dirty_while_it_is_written_is_written_again() {
     assert_eq!(cleaner.next(Nanos(2), 8), Some(first));
 }
 
+#[test]
+fn scattered_pages_share_a_window() {
+    let mut cleaner = Cleaner::new(0);
+    let every_other = PageSet::of((0..64).map(|page| 100 + 2 * page));
+    cleaner.dirtied(Nanos(1), 'a', &every_other);
+    let first = cleaner.next(Nanos(1), 16).unwrap();
+    assert_eq!((first.run, first.pages.count()), (Run { first: 100, pages: 15 }, 8));
+    assert_eq!(cleaner.pages(), 64);
+    // What is clean in between is not taken for the job's.
+    assert!(first.pages.without(&every_other).is_empty());
+    cleaner.written(&first);
+    assert_eq!(cleaner.pages(), 56);
+    let portions = std::iter::from_fn(|| cleaner.next(Nanos(1), 16)).count();
+    assert_eq!(portions, 7);
+}
+
+#[test]
+fn beside_a_foreground_one_small_portion_is_under_way() {
+    let (contended, alone) = (Pace::of(true), Pace::of(false));
+    assert_eq!(contended.in_flight, 1);
+    assert!(contended.bytes < alone.bytes && contended.in_flight < alone.in_flight);
+}
+
 proptest! {
     #[test]
     fn every_page_is_written_in_the_order_of_the_chunks_and_counted(
@@ -70,7 +93,7 @@ proptest! {
         let mut seen = Vec::new();
         while let Some(portion) = cleaner.next(Nanos::from_secs(9), most) {
             prop_assert!(portion.run.pages <= most);
-            for page in portion.run.first..portion.run.first + portion.run.pages {
+            for page in portion.pages.runs().into_iter().flat_map(|run| run.first..run.first + run.pages) {
                 prop_assert!(model.remove(&(portion.chunk, page)));
             }
             if seen.last() != Some(&portion.chunk) {

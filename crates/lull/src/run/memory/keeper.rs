@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lull_bpf::{Chunk, PageSensor, Touched};
-use lull_core::clean::{Cleaner, Portion};
+use lull_core::clean::{Cleaner, Pace, Portion};
 use lull_core::keep::{Drop, Keep, LeftOver};
 use lull_core::pages::{CHUNK_PAGES, Run};
 use lull_core::{Hold, HoldAction, HoldSetting, Nanos, PageSet, State, Ticket};
@@ -40,11 +40,6 @@ const LOOK_DIRTY: Duration = Duration::from_millis(50);
 const LOOK_WRITING: Duration = Duration::from_millis(2);
 /// Between turning to the other map and taking the first: far more than an observer's program takes.
 const TURN: Duration = Duration::from_millis(1);
-/// Portions that wait for their turn or are being written.
-const IN_FLIGHT: usize = 4;
-/// Bytes of a portion beside a foreground at work, and without one.
-const PORTION_BYTES: u64 = lull_core::ahead::PIECE_BYTES;
-const LARGE_PORTION_BYTES: u64 = 1 << 20;
 /// What may stay in the page cache while the foreground wants memory: what was read ahead and is about to be used.
 const SHORT_KEEP_BYTES: u64 = 8 << 20;
 /// How often the job's processes are asked for their size.
@@ -196,15 +191,15 @@ impl Keeper {
                 .and_then(|file| writeback::start(&file, portion.chunk.index * CHUNK_PAGES, portion.run));
             match started {
                 Ok(()) => {
-                    self.seen.written_bytes += portion.run.pages * page_bytes();
+                    self.seen.written_bytes += portion.pages.count() * page_bytes();
                     self.writing.push(portion);
                 }
                 Err(_) => self.cleaner.written(&portion),
             }
         }
-        let bytes = if self.link.is_contended() { PORTION_BYTES } else { LARGE_PORTION_BYTES };
-        while self.asked.len() + self.writing.len() < IN_FLIGHT {
-            let Some(portion) = self.cleaner.next(now, bytes / page_bytes()) else { break };
+        let pace = Pace::of(self.link.is_contended());
+        while self.asked.len() + self.writing.len() < pace.in_flight {
+            let Some(portion) = self.cleaner.next(now, pace.bytes / page_bytes()) else { break };
             match self.open(now, &portion.chunk).and_then(|file| pending(&file, &portion)) {
                 Ok((0, 0)) => self.written(now, &portion, false),
                 Ok((0, _)) => self.writing.push(portion),
@@ -221,9 +216,8 @@ impl Keeper {
 
     /// A portion is no longer being written. What somebody made dirty again meanwhile is written again.
     fn written(&mut self, now: Nanos, portion: &Portion<Chunk>, is_dirty: bool) {
-        let Portion { chunk, run } = *portion;
+        let Portion { chunk, pages, .. } = *portion;
         self.cleaner.written(portion);
-        let pages = PageSet::of(run.first..run.first + run.pages);
         if is_dirty {
             self.cleaner.dirtied(now, chunk, &pages);
         } else {
@@ -266,7 +260,8 @@ impl Keeper {
         for run in drop.pages.runs() {
             let Ok(outcome) = evict(file, drop.chunk.index * CHUNK_PAGES, run) else { continue };
             self.seen.evicted_bytes += outcome.gone * page_bytes();
-            if outcome.left > 0 {
+            // The job, or somebody else, may have written to them again meanwhile.
+            if outcome.left + outcome.dirty > 0 {
                 let Run { first, pages } = run;
                 self.left_over.left(now, drop.chunk, &PageSet::of(first..first + pages));
             }

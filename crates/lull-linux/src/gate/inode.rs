@@ -45,6 +45,19 @@ pub struct FileId {
     pub generation: u32,
 }
 
+impl FileId {
+    /// Of an open file.
+    ///
+    /// # Errors
+    /// `Unsupported` where the file system's handles have an unknown form.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let facts = file.metadata()?;
+        let inode = facts.ino();
+        let generation = Handle::of(file)?.generation(inode).ok_or(io::ErrorKind::Unsupported)?;
+        Ok(Self { dev: DevT::from_stat(facts.dev()), inode, generation })
+    }
+}
+
 /// How a file system writes its handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -64,7 +77,7 @@ struct Handle {
 }
 
 impl Handle {
-    /// Of the mounted directory itself.
+    /// Of an open file; of a file system by its mounted directory.
     fn of(directory: &File) -> io::Result<Self> {
         let mut handle = Self { bytes: HANDLE_BYTES.into(), kind: 0, data: [0; HANDLE_BYTES as usize] };
         let mut mount = 0;
@@ -90,6 +103,15 @@ impl Handle {
             12 if long == inode => Some(Form::Long),
             _ => None,
         }
+    }
+
+    /// The generation of the file with this inode number, if it names that.
+    fn generation(&self, inode: u64) -> Option<u32> {
+        let at = match self.form(inode)? {
+            Form::Short => 4,
+            Form::Long => 8,
+        };
+        Some(u32::from_ne_bytes(self.data.get(at..at + 4)?.try_into().ok()?))
     }
 
     /// The handle of another file.

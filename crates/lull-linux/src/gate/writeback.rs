@@ -40,5 +40,33 @@ pub fn pending(file: &File, base: u64, run: Run) -> io::Result<CacheCounts> {
     cache_counts(file, (base + run.first) * size, run.pages * size)
 }
 
+/// The dirty pages of a file's first `pages`, found by halves: a part without any is looked at once. At most `looks` are taken; what they do not reach
+/// is left out.
+///
+/// # Errors
+/// As [`cache_counts`].
+pub fn dirty_runs(file: &File, pages: u64, mut looks: u32) -> io::Result<Vec<Run>> {
+    let mut found: Vec<Run> = Vec::new();
+    let mut parts = vec![Run { first: 0, pages }];
+    while let Some(part) = parts.pop().filter(|_| looks > 0) {
+        looks -= 1;
+        let dirty = if part.pages == 0 { 0 } else { pending(file, 0, part)?.dirty };
+        if dirty == 0 {
+            continue;
+        }
+        if dirty < part.pages {
+            let half = part.pages / 2;
+            parts.push(Run { first: part.first + half, pages: part.pages - half });
+            parts.push(Run { pages: half, ..part });
+            continue;
+        }
+        match found.last_mut().filter(|last| last.first + last.pages == part.first) {
+            Some(last) => last.pages += part.pages,
+            None => found.push(part),
+        }
+    }
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests;

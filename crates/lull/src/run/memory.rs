@@ -14,6 +14,7 @@
 //! When the job is over, all of its pages go; what is still dirty then is written in the gaps of the next
 //! [`LINGER`], and left to the kernel after that.
 
+mod inherit;
 pub(crate) mod keeper;
 mod launder;
 pub(crate) mod link;

@@ -80,3 +80,17 @@ fn root_a_file_without_a_name_is_opened_and_one_of_another_generation_is_not() {
     let other = FileId { generation: id.generation.wrapping_add(1), ..id };
     assert_eq!(inodes.open(Nanos(2), &other).unwrap_err().raw_os_error(), Some(libc::ESTALE));
 }
+
+#[test]
+fn an_open_file_is_named_as_the_kernel_names_it() {
+    let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let id = match FileId::of(&file) {
+        Ok(id) => id,
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            return;
+        }
+    };
+    assert_eq!((id.inode, id.generation), (file.metadata().unwrap().ino(), generation(&file)));
+    assert_eq!(handle(&[2, 0, 0, 0, 7, 0, 0, 0]).generation(2), Some(u32::from_ne_bytes([7, 0, 0, 0])));
+}

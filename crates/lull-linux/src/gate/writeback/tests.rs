@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use lull_core::pages::Run;
 
-use super::{page_bytes, pending, start};
+use super::{dirty_runs, page_bytes, pending, start};
 
 #[test]
 fn dirty_pages_become_clean() {
@@ -25,4 +26,23 @@ fn dirty_pages_become_clean() {
         assert!(began.elapsed() < Duration::from_secs(60), "{:?}", pending(&file, 0, run));
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+#[test]
+fn what_is_dirty_is_found() {
+    let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let page = page_bytes();
+    file.set_len(1000 * page).unwrap();
+    let write = |first: u64, pages: u64| {
+        file.write_all_at(&vec![7; usize::try_from(pages * page).unwrap()], first * page).unwrap();
+    };
+    write(3, 1);
+    write(500, 300);
+    let Ok(found) = dirty_runs(&file, 1000, 10_000) else {
+        eprintln!("SKIPPED: this kernel has no cachestat");
+        return;
+    };
+    assert_eq!(found, [Run { first: 3, pages: 1 }, Run { first: 500, pages: 300 }]);
+    // A file in countless pieces costs no more than that.
+    assert!(dirty_runs(&file, 1000, 1).unwrap().is_empty());
 }

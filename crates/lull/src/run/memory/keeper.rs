@@ -29,7 +29,7 @@ use lull_linux::root::Root;
 use lull_linux::topology::DevT;
 
 use super::link::{Cause, Link};
-use super::{MemoryAim, MemorySummary, Order};
+use super::{MemoryAim, MemorySummary, Order, inherit};
 use crate::run::family::Family;
 
 /// How often the thread looks while the observer has nothing to wake it for.
@@ -61,6 +61,8 @@ pub(super) struct Keeper {
     asked: HashMap<Ticket, Portion<Chunk>>,
     writing: Vec<Portion<Chunk>>,
     left_over: LeftOver<Chunk>,
+    /// Pages that were dirty before the observer stood.
+    inherited: u64,
     /// Pages touched at the latest look.
     counted: u64,
     /// The job is over.
@@ -88,6 +90,7 @@ impl Keeper {
             asked: HashMap::new(),
             writing: Vec::new(),
             left_over: LeftOver::default(),
+            inherited: 0,
             counted: 0,
             settled: false,
             sized: Nanos::ZERO,
@@ -98,6 +101,7 @@ impl Keeper {
     /// Until the handle is gone.
     pub(super) fn run(mut self, orders: &Receiver<Order>, shown: &Mutex<MemorySummary>) {
         self.link.begin();
+        self.inherit(clock::now());
         loop {
             wait([self.sensor.wake_fd(), self.link.to_keeper().as_raw_fd()], self.timeout(clock::now()));
             self.sensor.drain();
@@ -122,6 +126,16 @@ impl Keeper {
                 Err(TryRecvError::Empty) => {}
             }
         }
+    }
+
+    /// Takes over what the job made dirty before.
+    fn inherit(&mut self, now: Nanos) {
+        for (chunk, pages) in inherit::dirty_pages(self.family.pids()) {
+            self.inherited += pages.count();
+            self.cleaner.dirtied(now, chunk, &pages);
+        }
+        // From now on the job's end waits for them.
+        self.link.set_clean(self.cleaner.pages() == 0);
     }
 
     fn timeout(&self, now: Nanos) -> Duration {
@@ -290,7 +304,7 @@ impl Keeper {
             self.seen.peak_resident_bytes = self.seen.peak_resident_bytes.max(resident);
         }
         self.seen.filled_bytes = counts.filled * size;
-        self.seen.dirtied_bytes = counts.dirtied * size;
+        self.seen.dirtied_bytes = (counts.dirtied + self.inherited) * size;
         self.seen.unseen_bytes = counts.missed * size;
         self.seen.kept_bytes = self.keep.pages() * size;
         self.seen.dirty_bytes = self.cleaner.pages() * size;

@@ -118,6 +118,29 @@ fn root_what_a_job_reads_before_its_pages_are_known_goes_with_its_group() {
 }
 
 #[test]
+fn root_what_a_job_wrote_before_its_pages_are_known_is_written_by_lull() {
+    let Some(dir) = place() else { return };
+    let [data, end, summary] = ["data", "end", "summary"].map(|name| dir.path().join(name));
+    // All of it is dirty before lull has begun with the job's memory, and the file stays open.
+    let script =
+        format!("{AWAKE}exec 3> {}; head -c {FILE_BYTES} /dev/zero >&3; {}", data.display(), until(&end));
+    let options = ["--json", "--summary", summary.to_str().unwrap()];
+    let marker = new_marker();
+    let child = spawn_marked(&mut lull_run(&options, &["bash", "-c", &script]), &marker);
+    let front = child.id();
+    wait_until("the observer's maps", || observes_pages(&child));
+    // A moment for the files to be asked, and longer than dirty pages rest.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    give(&end);
+    assert_eq!(clean_text(&finish(child)), "");
+    let memory = &summary_at(&summary)["memory"];
+    // The kernel may have begun to write on a machine that has much dirty.
+    assert!(memory["dirtied_bytes"].as_u64().unwrap() >= FILE_BYTES / 2, "{memory}");
+    assert!(memory["written_bytes"].as_u64().unwrap() >= FILE_BYTES / 2, "{memory}");
+    assert_nothing_left(front, &marker);
+}
+
+#[test]
 fn root_memory_that_cannot_be_had_is_told_only_if_it_was_named() {
     if !needs_root() {
         return;

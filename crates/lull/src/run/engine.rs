@@ -27,7 +27,7 @@ use super::memory::link::{Link, Wish};
 use super::net::Net;
 use super::net::when_used::WhenUsed;
 use super::promise::Promise;
-use super::reader::Reader;
+use super::reader::{ReadAhead, Reader};
 use super::regulator::Regulator;
 use super::spare::{Look, Spare};
 
@@ -424,9 +424,14 @@ impl Engine {
         self.waiters.values().map(|waiter| waiter.checked.plus(SIGNAL_CHECK)).min()
     }
 
+    /// From now on what is read ahead for the job is counted here.
+    pub(crate) fn count_read_ahead(&mut self, counter: ReadAhead) {
+        self.reader.done = counter;
+    }
+
     /// Bytes read ahead for the job.
     pub(crate) fn read_ahead_bytes(&self) -> u64 {
-        self.reader.bytes
+        self.reader.done.bytes()
     }
 
     /// Whether the job has to be frozen at `now`.

@@ -5,6 +5,8 @@
 //! in its disk's queue and is read when it is let go. Policy: [`lull_core::ahead`].
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use lull_core::{Ahead, Nanos, Piece, Ticket};
 use lull_linux::gate::ahead::{BREAK_OFF_BYTES, BreakOff, OpenFile, Slot, slots};
@@ -53,14 +55,28 @@ impl Followed {
     }
 }
 
+/// Bytes read ahead for the job so far; clones count together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReadAhead(Arc<AtomicU64>);
+
+impl ReadAhead {
+    pub(crate) fn add(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Reader {
     files: HashMap<Slot, Followed>,
     looked: Nanos,
     next_ticket: u64,
-    /// Bytes read ahead so far.
-    pub(crate) bytes: u64,
+    /// What was read so far.
+    pub(crate) done: ReadAhead,
 }
 
 impl Reader {
@@ -138,7 +154,7 @@ impl Reader {
         if let Some((_, piece)) = followed.asked.take()
             && followed.file.read_ahead(piece.offset, piece.length).is_ok()
         {
-            self.bytes += piece.length;
+            self.done.add(piece.length);
         }
     }
 

@@ -36,6 +36,7 @@ use super::net::queues::{Queues, release};
 use super::net::when_used::WhenUsed;
 use super::net::{self, Net};
 use super::quiet::Quiet;
+use super::reader::ReadAhead;
 use super::regulator::Regulator;
 use super::sensors::{self, Sensors};
 use super::settings::{LendNet, ResourceChoice, RunSettings, SensorChoice};
@@ -270,6 +271,7 @@ impl Supervisor {
         // session, which is the supervisor's own; the file is missing without autogroup.
         let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
         set_weight(std::process::id(), LOWEST);
+        let read_ahead = ReadAhead::default();
         // The job may read before the listener stands: as early as can be.
         let mut memory = self.settings.memory.and_then(|aim| {
             // Signals are too coarse for holds as short as a writer's.
@@ -277,7 +279,7 @@ impl Supervisor {
             let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| by_group), ..aim };
             let apart = freezer.group().and_then(JobGroup::memory);
             let is_named = aim.begins == Begins::AtOnce;
-            let begun = MemoryStart::begin(aim, &family, apart, &nudge);
+            let begun = MemoryStart::begin(aim, &family, apart, &read_ahead, &nudge);
             if let Some(why) = begun.as_ref().err().filter(|_| is_named) {
                 self.unmet.push(format!("--resources memory: {why}"));
             }
@@ -302,6 +304,7 @@ impl Supervisor {
         let began = clock::now();
         let engine = Engine::new(Vec::new(), self.settings.promise, family.clone(), Arc::clone(&self.shared));
         let engine = Arc::new(Mutex::new(engine));
+        lock(&engine).count_read_ahead(read_ahead);
         lock(&engine).pages = memory.as_ref().and_then(MemoryStart::link);
         lock(&engine).net_when_used = WhenUsed::new(&self.settings, &family, &nudge);
         let gone = Arc::new(AtomicBool::new(false));

@@ -5,7 +5,7 @@
 //!
 //! Approach: a job that was left to the defaults is looked at now and then. What it has in memory, page cache included, is
 //! told by its memory group in one small file; without such a group it is taken to be what its processes have and what they read and
-//! wrote on disks.
+//! wrote on disks. What lull has read ahead for the job counts, too: those pages are charged to lull.
 //!
 //! ```text
 //!             1 s             32 MiB in memory
@@ -17,7 +17,8 @@
 //! What a job brings in before the observer stands has no names. But it is charged to the job's memory group, so the group is made to
 //! give it back: once when the observer stands, and when it is removed ([`shed`](super::shed)).
 //!
-//! Units: bytes. Edge cases: a page that another program brought in before is charged to that one, so reading it makes nobody large. Without
+//! Units: bytes. Edge cases: a page that another program brought in before is charged to that one, so reading it makes nobody large. What lull has read ahead counts though
+//! it may be gone again. Without
 //! a memory group the unnamed pages stay. Whoever names memory, or one of its options, has all of it from the job's beginning.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v1/memory.rst`, `cgroup-v2.rst`; `/proc/PID/io` in proc_pid_io(5).
@@ -41,6 +42,7 @@ use super::room::{RoomLine, RoomOrder};
 use super::{Memory, MemoryAim, MemorySummary, NO_GROUP};
 use crate::run::adjust::{Passed, Setter};
 use crate::run::family::Family;
+use crate::run::reader::ReadAhead;
 use crate::run::supervisor::Nudge;
 
 /// A job that ends sooner does not pay for the observer, whose loading takes a good part of such a job's time.
@@ -68,34 +70,41 @@ fn large_enough() -> String {
 }
 
 /// How much the job has in memory.
-enum Footprint {
+struct Footprint {
+    of: Measure,
+    /// Charged to lull, which has read it for the job.
+    read_ahead: ReadAhead,
+}
+
+enum Measure {
     Group(MemoryGroup),
     Processes(Family),
 }
 
 impl Footprint {
-    fn new(group: Option<MemoryGroup>, family: Family) -> Self {
-        group.map_or(Self::Processes(family), Self::Group)
+    fn new(group: Option<MemoryGroup>, family: Family, read_ahead: ReadAhead) -> Self {
+        Self { of: group.map_or(Measure::Processes(family), Measure::Group), read_ahead }
     }
 
     fn look_every(&self) -> Duration {
-        match self {
-            Self::Group(_) => LOOK_EVERY,
-            Self::Processes(_) => LOOK_AT_EACH_EVERY,
+        match &self.of {
+            Measure::Group(_) => LOOK_EVERY,
+            Measure::Processes(_) => LOOK_AT_EACH_EVERY,
         }
     }
 
     fn bytes(&self) -> u64 {
-        match self {
+        let own = match &self.of {
             // The group goes with the job.
-            Self::Group(group) => group.usage().unwrap_or(0),
-            Self::Processes(family) => {
+            Measure::Group(group) => group.usage().unwrap_or(0),
+            Measure::Processes(family) => {
                 let pids = family.pids();
                 let io = JobIo::of_processes(&Root::real(), pids.iter().copied());
                 let resident = ProcessMemory::new(Box::new(move || pids.clone())).job();
                 resident.map_or(0, |job| job.resident) + io.read_bytes + io.write_bytes
             }
-        }
+        };
+        own.saturating_add(self.read_ahead.bytes())
     }
 
     /// Sleeps until the job is large.
@@ -128,6 +137,7 @@ impl MemoryStart {
         aim: MemoryAim,
         family: &Family,
         group: Option<MemoryGroup>,
+        read_ahead: &ReadAhead,
         nudge: &Arc<Nudge>,
     ) -> Result<Self, &'static str> {
         family.group_id().ok_or(NO_GROUP)?;
@@ -149,7 +159,8 @@ impl MemoryStart {
             Begins::AtOnce => memory = Some(start()?),
             Begins::WhenLarge => {
                 let (sender, receiver) = sync_channel(1);
-                let (footprint, nudge) = (Footprint::new(group, family.clone()), Arc::clone(nudge));
+                let footprint = Footprint::new(group, family.clone(), read_ahead.clone());
+                let nudge = Arc::clone(nudge);
                 std::thread::spawn(move || {
                     std::thread::sleep(Duration::from_nanos(SHORT_JOB.0));
                     footprint.wait_until_large();

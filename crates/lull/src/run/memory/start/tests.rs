@@ -20,7 +20,8 @@ fn group(dir: &std::path::Path) -> MemoryGroup {
 #[test]
 fn a_job_is_waited_for_until_its_group_has_much_in_memory() {
     let dir = tempfile::tempdir().unwrap();
-    let footprint = Footprint::new(Some(group(dir.path())), Family::of_supervisor(None));
+    let footprint =
+        Footprint::new(Some(group(dir.path())), Family::of_supervisor(None), ReadAhead::default());
     let is_large = Arc::new(AtomicBool::new(false));
     let waiter = std::thread::spawn({
         let is_large = Arc::clone(&is_large);
@@ -42,9 +43,21 @@ fn a_job_is_waited_for_until_its_group_has_much_in_memory() {
 }
 
 #[test]
+fn what_is_read_ahead_for_a_job_counts_as_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let read_ahead = ReadAhead::default();
+    let footprint = Footprint::new(Some(group(dir.path())), Family::of_supervisor(None), read_ahead.clone());
+    read_ahead.add(LARGE_BYTES);
+    // It would wait for ever.
+    footprint.wait_until_large();
+    assert_eq!(footprint.bytes(), LARGE_BYTES);
+}
+
+#[test]
 fn a_job_whose_group_is_gone_has_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let footprint = Footprint::new(Some(group(dir.path())), Family::of_supervisor(None));
+    let footprint =
+        Footprint::new(Some(group(dir.path())), Family::of_supervisor(None), ReadAhead::default());
     drop(dir);
     assert_eq!(footprint.bytes(), 0);
 }

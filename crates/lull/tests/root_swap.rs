@@ -8,7 +8,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::small::{EXE, MIB, Small, job, summary_of};
+use common::small::{EXE, MIB, Small, awake_job, job, summary_of};
 use common::{finish, needs_root, new_marker, send, spawn_marked, wait_until};
 use lull_bench::contender::setting::SwapFile;
 use lull_bench::units::Bytes;
@@ -240,7 +240,7 @@ fn root_a_job_that_has_nothing_to_give_is_not_held_for_it() {
     let words = [EXE, "load", "mem-work", "--memory", "200MiB", "--ready", "--json"];
     let foreground = small.command(&words).spawn().unwrap();
     wait_until("the foreground's working set", || used() >= 200 * MIB);
-    let child = job(&small, "128MiB", &summary);
+    let child = awake_job(&small, "128MiB", &summary);
     let has = || small.of_job().and_then(|group| group.usage()).unwrap_or(0);
     wait_until("the job's working set", || has() >= 128 * MIB);
     std::thread::sleep(std::time::Duration::from_secs(1));

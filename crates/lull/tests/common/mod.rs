@@ -285,4 +285,6 @@ pub(crate) fn in_own_mounts(command: &Command, script: &str) -> Command {
 
 /// What a shell does first so that it runs as any other program: an idle job beside a busy machine may not run for minutes. The
 /// marks of its traffic stay.
-pub(crate) const AWAKE: &str = "{ echo 0 > /sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/cpu.idle; chrt -o -p 0 $$; renice -n 0 $$; } &> /dev/null; ";
+pub(crate) const AWAKE: &str = "{ echo 0 > /sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/cpu.idle; \
+    echo 0 > /sys/fs/cgroup/cpu$(sed -n -e s/^[0-9]*:cpu://p -e s/^[0-9]*:cpu,cpuacct://p /proc/self/cgroup)/cpu.idle; \
+    chrt -o -p 0 $$; renice -n 0 $$; } &> /dev/null; ";

@@ -11,7 +11,7 @@ use lull_linux::probe::CgroupFacts;
 use lull_linux::root::Root;
 use serde_json::Value;
 
-use super::{needs_root, new_marker, send, spawn_marked};
+use super::{AWAKE, needs_root, new_marker, send, spawn_marked, wait_until};
 
 pub(crate) const MIB: u64 = 1 << 20;
 pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_lull");
@@ -71,8 +71,17 @@ impl Drop for Small {
             }
             return;
         }
+        // lull's helpers end a moment after the run.
+        wait_until("the small machine to be empty", || is_empty(group.path()));
         group.remove().unwrap();
     }
+}
+
+/// Whether a group has neither processes nor groups below.
+fn is_empty(group: &Path) -> bool {
+    let pids = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    let mut below = std::fs::read_dir(group).into_iter().flatten().flatten();
+    pids.is_empty() && !below.any(|entry| entry.path().is_dir())
 }
 
 /// Kills what runs in a group, and waits for the end of it, but not for ever.
@@ -91,8 +100,19 @@ fn kill_all_in(group: &Path) {
 
 /// A job with a working set of `mib`, under lull.
 pub(crate) fn job(small: &Small, mib: &str, summary: &Path) -> Child {
+    run_job(small, &[EXE, "load", "mem-work", "--json", "--memory", mib], summary)
+}
+
+/// One that fills it though others use every CPU.
+pub(crate) fn awake_job(small: &Small, mib: &str, summary: &Path) -> Child {
+    let script = format!("{AWAKE}exec {EXE} load mem-work --json --memory {mib}");
+    run_job(small, &["bash", "-c", &script], summary)
+}
+
+fn run_job(small: &Small, job: &[&str], summary: &Path) -> Child {
     let mut words = vec![EXE, "run", "--quiet", "--resources", "memory", "--json", "--summary"];
-    words.extend([summary.to_str().unwrap(), "--", EXE, "load", "mem-work", "--json", "--memory", mib]);
+    words.extend([summary.to_str().unwrap(), "--"]);
+    words.extend(job);
     spawn_marked(small.command(&words).env("XDG_CONFIG_HOME", "/nonexistent"), &new_marker())
 }
 

@@ -53,11 +53,13 @@
 mod book;
 mod floor;
 mod ladder;
+mod log;
 mod presence;
 mod saturation;
 mod setting;
 
 pub use ladder::{Choices, CpuChoices, DiskChoices, HoldRule, Ladder, Rung};
+pub use log::{Move, Reason};
 pub use setting::{LendReading, LendSetting, LendStatus, Lending};
 
 use crate::budget::{Budget, BudgetSetting};
@@ -69,6 +71,7 @@ use crate::trial::watch::Watch;
 use crate::trial::{TrialSetting, share_at};
 use book::{Book, FEW};
 use floor::Floor;
+use log::Log;
 use presence::Presence;
 use saturation::{Look, Saturation, Sign};
 
@@ -119,6 +122,7 @@ pub struct Lender {
     lending: Lending,
     at_work: bool,
     moves: u32,
+    log: Log,
     withheld: Nanos,
     total: Nanos,
 }
@@ -159,6 +163,7 @@ impl Lender {
             lending: Lending::Held,
             at_work: false,
             moves: 0,
+            log: Log::default(),
             withheld: Nanos::ZERO,
             total: Nanos::ZERO,
         }
@@ -238,6 +243,11 @@ impl Lender {
             withheld: self.withheld,
             total: self.total,
         }
+    }
+
+    /// The latest changes of what is lent, the oldest first.
+    pub fn moves(&self) -> impl Iterator<Item = &Move> {
+        self.log.iter()
     }
 
     /// From now on `promise` is what may be lost here; what is booked with caution stays so until it is proved to fit into the
@@ -388,7 +398,7 @@ impl Lender {
                 if let Some(shelter) = self.open_shelter(now) {
                     self.saturation.judge(now, self.base);
                     self.book.suspend(self.base);
-                    self.leave_for(shelter, budget);
+                    self.leave_for(now, shelter, Reason::MaybeOverrun, budget);
                 }
             }
             Some(Sign::Overrun(rung, span)) => {
@@ -403,22 +413,22 @@ impl Lender {
                 if std::mem::take(&mut record.convicted) {
                     record.evidence.clear();
                 }
-                self.return_to(now, rung, budget);
+                self.return_to(now, rung, Reason::Again, budget);
             }
             Some(Sign::BusyByItself(rung)) => {
                 self.book.resume(rung);
                 // One share less: what it uses all the time was never free, and how much all of it harms is not to be seen.
                 let beside = Rung { first: rung.first.saturating_sub(1).max(1), ..rung };
-                self.return_to(now, beside, budget);
+                self.return_to(now, beside, Reason::BusyByItself, budget);
             }
             None => {}
         }
     }
 
     /// From the shelter to what was lent before.
-    fn return_to(&mut self, now: Nanos, rung: Rung, budget: &mut Budget) {
+    fn return_to(&mut self, now: Nanos, rung: Rung, reason: Reason, budget: &mut Budget) {
         if self.is_sheltered() && !self.book.is_barred(rung, now) {
-            self.leave_for(rung, budget);
+            self.leave_for(now, rung, reason, budget);
         }
     }
 
@@ -445,11 +455,16 @@ impl Lender {
         if proved || looks_bad {
             // As with a probe: what only looks bad is remembered for the next time.
             self.fail(now, fallen, proved);
-            self.retreat(now, budget);
+            let reason = match (slowdown.low - 1.0 > promise, proved) {
+                (true, _) => Reason::Harm,
+                (false, true) => Reason::Credits,
+                (false, false) => Reason::LooksBad,
+            };
+            self.retreat(now, reason, budget);
         } else if (broke && slowdown.high - 1.0 > room) || is_vague {
             // Not proved while the credits lasted: again with new credits, and with what was learned.
             self.fail(now, fallen, false);
-            self.retreat(now, budget);
+            self.retreat(now, if is_vague { Reason::Vague } else { Reason::Credits }, budget);
         }
     }
 
@@ -489,7 +504,7 @@ impl Lender {
                 // The alarm was false.
                 self.close_eye(now);
             }
-            self.move_to(probe.rung);
+            self.move_to(now, probe.rung, probe.rung, Reason::Fits);
         } else {
             let until = now.plus(self.setting.hold_off.times(IDLE));
             self.book.of_mut(probe.rung).idle_until = until;
@@ -520,7 +535,7 @@ impl Lender {
             self.close_eye(now);
             return;
         }
-        self.retreat(now, budget);
+        self.retreat(now, Reason::Suspicion, budget);
         self.probe = Some(Probe { rung, pairs: self.book.of(rung).pairs(), guards: true });
     }
 
@@ -540,23 +555,26 @@ impl Lender {
     }
 
     /// Goes to the refuge.
-    fn retreat(&mut self, now: Nanos, budget: &mut Budget) {
+    fn retreat(&mut self, now: Nanos, reason: Reason, budget: &mut Budget) {
         let known = self.book.refuge(now, self.base, budget.setting().rate());
         let shelter = self.open_shelter(now).unwrap_or(Rung::BOTTOM);
         let refuge = if known == Rung::BOTTOM { shelter } else { known };
-        self.leave_for(refuge, budget);
+        self.leave_for(now, refuge, reason, budget);
     }
 
     /// Moves, and books what base and probe have cost.
-    fn leave_for(&mut self, rung: Rung, budget: &mut Budget) {
+    fn leave_for(&mut self, now: Nanos, rung: Rung, reason: Reason, budget: &mut Budget) {
         if let Some(probe) = self.probe.take() {
             self.book.of_mut(probe.rung).book(budget);
         }
         self.book.of_mut(self.base).book(budget);
-        self.move_to(rung);
+        let judged = self.base;
+        self.move_to(now, rung, judged, reason);
     }
 
-    fn move_to(&mut self, rung: Rung) {
+    fn move_to(&mut self, now: Nanos, rung: Rung, judged: Rung, reason: Reason) {
+        let slowdown = self.book.of(judged).evidence.slowdown();
+        self.log.add(Move { at: now, from: self.base, to: rung, reason, slowdown });
         self.base = rung;
         self.moves += 1;
         self.schedule.abandon();

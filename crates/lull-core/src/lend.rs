@@ -354,14 +354,14 @@ impl Lender {
     }
 
     fn learn(&mut self, now: Nanos, block: &Block, budget: &mut Budget) {
-        let mut withheld = block.withheld;
+        let mut withheld = vec![block.withheld];
         if self.base == Rung::BOTTOM {
-            withheld = withheld.and(&block.lent);
+            withheld.extend(&block.lent_pieces);
         } else {
             let before = self.book.of(self.base).loss();
             let record = self.book.of_mut(self.base);
             record.worked(&block.lent);
-            match record.evidence.add(&block.lent, &block.withheld) {
+            match record.evidence.add(&block.lent_pieces, &[block.withheld]) {
                 Finding::Usual => {}
                 Finding::Suspicious => self.guard(now, budget),
                 Finding::Worse => record.book_change(before, budget),
@@ -373,7 +373,7 @@ impl Lender {
             let record = self.book.of_mut(rung);
             record.worked(&epoch);
             let before = record.loss();
-            if record.evidence.add(&epoch, &withheld) == Finding::Worse {
+            if record.evidence.add(&[epoch], &withheld) == Finding::Worse {
                 record.book_change(before, budget);
             }
         }

@@ -96,6 +96,10 @@ const ONE_SERVER: f64 = 1.2;
 /// Beside it so much time has to exclude a slowdown of so many times the promise.
 const VAGUE_AFTER: Nanos = Nanos::from_secs(10);
 const VAGUE: f64 = 8.0;
+/// Where there is a shelter, what failed without a proof is tried again after this part of the hold-off, one in so many.
+const UNPROVED: u64 = 10;
+/// For that there has to be this part of all credits that can be saved up, one in so many.
+const AGAIN: u64 = 8;
 /// A probe leaves this part of the cap, one in so many, to the base.
 const RESERVE: u64 = 4;
 /// Work that was less is looked at again after this many hold-offs.
@@ -116,6 +120,8 @@ pub struct Lender {
     base: Rung,
     shelters: Vec<Rung>,
     probe: Option<Probe>,
+    /// What was left without a proof, and when it may be lent again.
+    again: Option<(Rung, Nanos)>,
     /// The quick eye is closed until then, and for how long the next time.
     blind: (Nanos, Nanos),
     latest: Option<Nanos>,
@@ -158,6 +164,7 @@ impl Lender {
             base,
             shelters: Vec::new(),
             probe: None,
+            again: None,
             blind: (Nanos::ZERO, Nanos(setting.hold_off.0 / 4)),
             latest: None,
             lending: Lending::Held,
@@ -304,6 +311,7 @@ impl Lender {
             self.learn(now, &block, budget);
             self.judge_base(now, budget);
             self.judge_probe(now, budget);
+            self.lend_again(now, budget);
             self.seek(now, reading.wants);
             self.schedule.hurry(now, self.share(demand.probe));
         }
@@ -451,11 +459,17 @@ impl Lender {
             && self.is_near_limit()
             && !self.is_sheltered()
             && self.open_shelter(now).is_some();
-        let proved = slowdown.low - 1.0 > promise || (broke && slowdown.ratio - 1.0 > room);
+        let certain = slowdown.low - 1.0 > promise;
+        let proved = certain || (broke && slowdown.ratio - 1.0 > room);
         if proved || looks_bad {
             // As with a probe: what only looks bad is remembered for the next time.
             self.fail(now, fallen, proved);
-            let reason = match (slowdown.low - 1.0 > promise, proved) {
+            if certain {
+                self.again = self.again.filter(|(rung, _)| *rung != fallen);
+            } else {
+                self.try_again_soon(now, fallen);
+            }
+            let reason = match (certain, proved) {
                 (true, _) => Reason::Harm,
                 (false, true) => Reason::Credits,
                 (false, false) => Reason::LooksBad,
@@ -464,6 +478,9 @@ impl Lender {
         } else if (broke && slowdown.high - 1.0 > room) || is_vague {
             // Not proved while the credits lasted: again with new credits, and with what was learned.
             self.fail(now, fallen, false);
+            if !is_vague {
+                self.try_again_soon(now, fallen);
+            }
             self.retreat(now, if is_vague { Reason::Vague } else { Reason::Credits }, budget);
         }
     }
@@ -552,6 +569,29 @@ impl Lender {
         record.convicted = proved;
         let hold_off = self.setting.hold_off.times(factor).min(self.setting.longest_hold_off);
         self.book.bar(rung, now.plus(hold_off));
+    }
+
+    /// A rung that failed on little evidence costs the job more than it spares the foreground: it is lent again as soon as there
+    /// are credits for it, but longer after each time.
+    fn try_again_soon(&mut self, now: Nanos, rung: Rung) {
+        if self.shelters.is_empty() {
+            return;
+        }
+        let until = now.plus(Nanos(self.book.of(rung).barred_until.since(now).0 / UNPROVED));
+        self.book.bar(rung, until);
+        if !self.shelters.contains(&rung) {
+            self.again = Some((rung, until));
+        }
+    }
+
+    /// Lends what was left without a proof, for as long as credits last.
+    fn lend_again(&mut self, now: Nanos, budget: &mut Budget) {
+        let has_credits = budget.available() >= Nanos(budget.setting().cap().0 / AGAIN);
+        let Some((rung, until)) = self.again.filter(|_| has_credits && self.is_sheltered()) else { return };
+        if now >= until && !self.book.is_barred(rung, now) {
+            self.again = None;
+            self.leave_for(now, rung, Reason::Again, budget);
+        }
     }
 
     /// Goes to the refuge.

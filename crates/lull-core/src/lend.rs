@@ -53,11 +53,13 @@
 mod book;
 mod floor;
 mod ladder;
+mod log;
 mod presence;
 mod saturation;
 mod setting;
 
 pub use ladder::{Choices, CpuChoices, DiskChoices, HoldRule, Ladder, Rung};
+pub use log::{Move, Reason};
 pub use setting::{LendReading, LendSetting, LendStatus, Lending};
 
 use crate::budget::{Budget, BudgetSetting};
@@ -69,6 +71,7 @@ use crate::trial::watch::Watch;
 use crate::trial::{TrialSetting, share_at};
 use book::{Book, FEW};
 use floor::Floor;
+use log::Log;
 use presence::Presence;
 use saturation::{Look, Saturation, Sign};
 
@@ -93,6 +96,10 @@ const ONE_SERVER: f64 = 1.2;
 /// Beside it so much time has to exclude a slowdown of so many times the promise.
 const VAGUE_AFTER: Nanos = Nanos::from_secs(10);
 const VAGUE: f64 = 8.0;
+/// Where there is a shelter, what failed without a proof is tried again after this part of the hold-off, one in so many.
+const UNPROVED: u64 = 10;
+/// For that there has to be this part of all credits that can be saved up, one in so many.
+const AGAIN: u64 = 8;
 /// A probe leaves this part of the cap, one in so many, to the base.
 const RESERVE: u64 = 4;
 /// Work that was less is looked at again after this many hold-offs.
@@ -113,12 +120,15 @@ pub struct Lender {
     base: Rung,
     shelters: Vec<Rung>,
     probe: Option<Probe>,
+    /// What was left without a proof, and when it may be lent again.
+    again: Option<(Rung, Nanos)>,
     /// The quick eye is closed until then, and for how long the next time.
     blind: (Nanos, Nanos),
     latest: Option<Nanos>,
     lending: Lending,
     at_work: bool,
     moves: u32,
+    log: Log,
     withheld: Nanos,
     total: Nanos,
 }
@@ -154,11 +164,13 @@ impl Lender {
             base,
             shelters: Vec::new(),
             probe: None,
+            again: None,
             blind: (Nanos::ZERO, Nanos(setting.hold_off.0 / 4)),
             latest: None,
             lending: Lending::Held,
             at_work: false,
             moves: 0,
+            log: Log::default(),
             withheld: Nanos::ZERO,
             total: Nanos::ZERO,
         }
@@ -240,6 +252,11 @@ impl Lender {
         }
     }
 
+    /// The latest changes of what is lent, the oldest first.
+    pub fn moves(&self) -> impl Iterator<Item = &Move> {
+        self.log.iter()
+    }
+
     /// From now on `promise` is what may be lost here; what is booked with caution stays so until it is proved to fit into the
     /// promise that it was born with: to prove that it fits into a small part takes for ever.
     pub fn set_promise(&mut self, promise: Loss, budget: &mut Budget) {
@@ -294,6 +311,7 @@ impl Lender {
             self.learn(now, &block, budget);
             self.judge_base(now, budget);
             self.judge_probe(now, budget);
+            self.lend_again(now, budget);
             self.seek(now, reading.wants);
             self.schedule.hurry(now, self.share(demand.probe));
         }
@@ -344,14 +362,14 @@ impl Lender {
     }
 
     fn learn(&mut self, now: Nanos, block: &Block, budget: &mut Budget) {
-        let mut withheld = block.withheld;
+        let mut withheld = vec![block.withheld];
         if self.base == Rung::BOTTOM {
-            withheld = withheld.and(&block.lent);
+            withheld.extend(&block.lent_pieces);
         } else {
             let before = self.book.of(self.base).loss();
             let record = self.book.of_mut(self.base);
             record.worked(&block.lent);
-            match record.evidence.add(&block.lent, &block.withheld) {
+            match record.evidence.add(&block.lent_pieces, &[block.withheld]) {
                 Finding::Usual => {}
                 Finding::Suspicious => self.guard(now, budget),
                 Finding::Worse => record.book_change(before, budget),
@@ -363,7 +381,7 @@ impl Lender {
             let record = self.book.of_mut(rung);
             record.worked(&epoch);
             let before = record.loss();
-            if record.evidence.add(&epoch, &withheld) == Finding::Worse {
+            if record.evidence.add(&[epoch], &withheld) == Finding::Worse {
                 record.book_change(before, budget);
             }
         }
@@ -388,7 +406,7 @@ impl Lender {
                 if let Some(shelter) = self.open_shelter(now) {
                     self.saturation.judge(now, self.base);
                     self.book.suspend(self.base);
-                    self.leave_for(shelter, budget);
+                    self.leave_for(now, shelter, Reason::MaybeOverrun, budget);
                 }
             }
             Some(Sign::Overrun(rung, span)) => {
@@ -403,22 +421,22 @@ impl Lender {
                 if std::mem::take(&mut record.convicted) {
                     record.evidence.clear();
                 }
-                self.return_to(now, rung, budget);
+                self.return_to(now, rung, Reason::Again, budget);
             }
             Some(Sign::BusyByItself(rung)) => {
                 self.book.resume(rung);
                 // One share less: what it uses all the time was never free, and how much all of it harms is not to be seen.
                 let beside = Rung { first: rung.first.saturating_sub(1).max(1), ..rung };
-                self.return_to(now, beside, budget);
+                self.return_to(now, beside, Reason::BusyByItself, budget);
             }
             None => {}
         }
     }
 
     /// From the shelter to what was lent before.
-    fn return_to(&mut self, now: Nanos, rung: Rung, budget: &mut Budget) {
+    fn return_to(&mut self, now: Nanos, rung: Rung, reason: Reason, budget: &mut Budget) {
         if self.is_sheltered() && !self.book.is_barred(rung, now) {
-            self.leave_for(rung, budget);
+            self.leave_for(now, rung, reason, budget);
         }
     }
 
@@ -441,15 +459,29 @@ impl Lender {
             && self.is_near_limit()
             && !self.is_sheltered()
             && self.open_shelter(now).is_some();
-        let proved = slowdown.low - 1.0 > promise || (broke && slowdown.ratio - 1.0 > room);
+        let certain = slowdown.low - 1.0 > promise;
+        let proved = certain || (broke && slowdown.ratio - 1.0 > room);
         if proved || looks_bad {
             // As with a probe: what only looks bad is remembered for the next time.
             self.fail(now, fallen, proved);
-            self.retreat(now, budget);
+            if certain {
+                self.again = self.again.filter(|(rung, _)| *rung != fallen);
+            } else {
+                self.try_again_soon(now, fallen);
+            }
+            let reason = match (certain, proved) {
+                (true, _) => Reason::Harm,
+                (false, true) => Reason::Credits,
+                (false, false) => Reason::LooksBad,
+            };
+            self.retreat(now, reason, budget);
         } else if (broke && slowdown.high - 1.0 > room) || is_vague {
             // Not proved while the credits lasted: again with new credits, and with what was learned.
             self.fail(now, fallen, false);
-            self.retreat(now, budget);
+            if !is_vague {
+                self.try_again_soon(now, fallen);
+            }
+            self.retreat(now, if is_vague { Reason::Vague } else { Reason::Credits }, budget);
         }
     }
 
@@ -489,7 +521,7 @@ impl Lender {
                 // The alarm was false.
                 self.close_eye(now);
             }
-            self.move_to(probe.rung);
+            self.move_to(now, probe.rung, probe.rung, Reason::Fits);
         } else {
             let until = now.plus(self.setting.hold_off.times(IDLE));
             self.book.of_mut(probe.rung).idle_until = until;
@@ -520,7 +552,7 @@ impl Lender {
             self.close_eye(now);
             return;
         }
-        self.retreat(now, budget);
+        self.retreat(now, Reason::Suspicion, budget);
         self.probe = Some(Probe { rung, pairs: self.book.of(rung).pairs(), guards: true });
     }
 
@@ -539,24 +571,50 @@ impl Lender {
         self.book.bar(rung, now.plus(hold_off));
     }
 
+    /// A rung that failed on little evidence costs the job more than it spares the foreground: it is lent again as soon as there
+    /// are credits for it, but longer after each time.
+    fn try_again_soon(&mut self, now: Nanos, rung: Rung) {
+        if self.shelters.is_empty() {
+            return;
+        }
+        let until = now.plus(Nanos(self.book.of(rung).barred_until.since(now).0 / UNPROVED));
+        self.book.bar(rung, until);
+        if !self.shelters.contains(&rung) {
+            self.again = Some((rung, until));
+        }
+    }
+
+    /// Lends what was left without a proof, for as long as credits last.
+    fn lend_again(&mut self, now: Nanos, budget: &mut Budget) {
+        let has_credits = budget.available() >= Nanos(budget.setting().cap().0 / AGAIN);
+        let Some((rung, until)) = self.again.filter(|_| has_credits && self.is_sheltered()) else { return };
+        if now >= until && !self.book.is_barred(rung, now) {
+            self.again = None;
+            self.leave_for(now, rung, Reason::Again, budget);
+        }
+    }
+
     /// Goes to the refuge.
-    fn retreat(&mut self, now: Nanos, budget: &mut Budget) {
+    fn retreat(&mut self, now: Nanos, reason: Reason, budget: &mut Budget) {
         let known = self.book.refuge(now, self.base, budget.setting().rate());
         let shelter = self.open_shelter(now).unwrap_or(Rung::BOTTOM);
         let refuge = if known == Rung::BOTTOM { shelter } else { known };
-        self.leave_for(refuge, budget);
+        self.leave_for(now, refuge, reason, budget);
     }
 
     /// Moves, and books what base and probe have cost.
-    fn leave_for(&mut self, rung: Rung, budget: &mut Budget) {
+    fn leave_for(&mut self, now: Nanos, rung: Rung, reason: Reason, budget: &mut Budget) {
         if let Some(probe) = self.probe.take() {
             self.book.of_mut(probe.rung).book(budget);
         }
         self.book.of_mut(self.base).book(budget);
-        self.move_to(rung);
+        let judged = self.base;
+        self.move_to(now, rung, judged, reason);
     }
 
-    fn move_to(&mut self, rung: Rung) {
+    fn move_to(&mut self, now: Nanos, rung: Rung, judged: Rung, reason: Reason) {
+        let slowdown = self.book.of(judged).evidence.slowdown();
+        self.log.add(Move { at: now, from: self.base, to: rung, reason, slowdown });
         self.base = rung;
         self.moves += 1;
         self.schedule.abandon();

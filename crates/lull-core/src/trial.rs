@@ -103,7 +103,7 @@ impl Trial {
         let demand = Demand { share: self.share(), probe: false };
         if let Some(block) = self.schedule.step(now, reading, wants, demand) {
             let before = self.evidence.urgency();
-            self.evidence.add(&block.lent, &block.withheld);
+            self.evidence.add(&block.lent_pieces, &[block.withheld]);
             self.finished = Some((block.lent, block.withheld));
             if self.evidence.urgency() > before {
                 // The next block has begun, at a density that is out of date.

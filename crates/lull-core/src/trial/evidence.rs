@@ -8,7 +8,7 @@
 //! Blocks are added up into a pair until it stands for a few requests, or for slow foregrounds sums would be skewed.
 //!
 //! **Heavy tails.** The level of an epoch is cut ([`cut`]) far above what is usual in either arm, at the same level in
-//! both: one stall of the machine may not decide, nor blind the trial until it is forgotten. Logarithms or medians would
+//! both, and in pieces of one length: one stall of the machine may not decide, nor blind the trial until it is forgotten. Logarithms or medians would
 //! be more robust still, but they estimate something else than the mean that is promised, and their bias depends on the
 //! length of an epoch, which differs between the arms.
 //!
@@ -189,19 +189,19 @@ impl Evidence {
         *self = Self { levels, changes: self.changes, ..Self::new(self.measure, self.budget - 1.0) };
     }
 
-    /// Takes in one block.
-    pub(crate) fn add(&mut self, lent: &Epoch, withheld: &Epoch) -> Finding {
-        let (lent_amount, lent_exposure) = self.amount(lent);
-        let (withheld_amount, withheld_exposure) = self.amount(withheld);
+    /// Takes in one block: what it saw with background and without, in pieces of about one length.
+    pub(crate) fn add(&mut self, lent: &[Epoch], withheld: &[Epoch]) -> Finding {
+        let limit = self.levels.limit();
+        let (lent_amount, lent_exposure) = self.cut(lent, limit);
+        let (withheld_amount, withheld_exposure) = self.cut(withheld, limit);
         let exposure = lent_exposure + withheld_exposure;
-        let seen = lent.count.saturating_add(withheld.count) as f64;
+        let seen = lent.iter().chain(withheld).map(|epoch| epoch.count as f64).sum::<f64>();
         if lent_exposure <= 0.0 || withheld_exposure <= 0.0 || seen <= 0.0 {
             return Finding::Usual;
         }
-        let limit = self.levels.limit();
-        self.levels.add(lent_amount / lent_exposure, withheld_amount / withheld_exposure);
-        let lent_part = lent_amount.min(limit * lent_exposure) * withheld_exposure / exposure;
-        let withheld_part = withheld_amount.min(limit * withheld_exposure) * lent_exposure / exposure;
+        self.levels.add(self.level(lent), self.level(withheld));
+        let lent_part = lent_amount * withheld_exposure / exposure;
+        let withheld_part = withheld_amount * lent_exposure / exposure;
         let (num, den) = match self.measure {
             Measure::Mean => (lent_part, withheld_part),
             Measure::Rate | Measure::Level => (withheld_part, lent_part),
@@ -209,13 +209,27 @@ impl Evidence {
         let (pair, stands_for) = &mut self.open;
         pair.num += num;
         pair.den += den;
-        pair.lent = pair.lent.plus(lent.span);
+        pair.lent = lent.iter().fold(pair.lent, |sum, epoch| sum.plus(epoch.span));
         *stands_for += seen * (lent_exposure / exposure) * (withheld_exposure / exposure);
         if *stands_for < STANDS_FOR {
             return Finding::Usual;
         }
         let (pair, _) = std::mem::take(&mut self.open);
         self.conclude(pair)
+    }
+
+    /// The amount, cut to `limit` per exposure in each piece, and the exposure.
+    fn cut(&self, pieces: &[Epoch], limit: f64) -> (f64, f64) {
+        pieces.iter().map(|piece| self.amount(piece)).fold((0.0, 0.0), |sum, (amount, exposure)| {
+            let most = if exposure > 0.0 { limit * exposure } else { f64::INFINITY };
+            (sum.0 + amount.min(most), sum.1 + exposure)
+        })
+    }
+
+    /// The level of one piece; 0 where none has any exposure. One stands for all, so that what is usual rests on many blocks.
+    fn level(&self, pieces: &[Epoch]) -> f64 {
+        let exposed = pieces.iter().map(|piece| self.amount(piece)).find(|(_, exposure)| *exposure > 0.0);
+        exposed.map_or(0.0, |(amount, exposure)| amount / exposure)
     }
 
     fn amount(&self, epoch: &Epoch) -> (f64, f64) {

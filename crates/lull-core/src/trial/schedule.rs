@@ -19,6 +19,10 @@
 //! A job that reads and computes in turn pauses more often than blocks are long. What an epoch had seen before a pause counts, and
 //! it goes on after a washout.
 //!
+//! What a stall may count for is cut in each epoch (`cut.rs`). A lent epoch is many times as long as a withheld one, and would dilute what stands
+//! out in the other: cut as a whole, it would keep stalls that the withheld ones lose, which looks like harm. So it is cut in
+//! pieces of the withheld one's length.
+//!
 //! Nothing changes between two calls: an epoch lasts from the call that began it to the first call at or after its end.
 //! The owner acts on what a call returns, so an epoch that is noticed late was in force that long, and is counted so.
 
@@ -48,9 +52,11 @@ pub(crate) struct Demand {
 }
 
 /// The epochs of a block that is complete.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) lent: Epoch,
+    /// The lent epoch in pieces about as long as the withheld one.
+    pub(crate) lent_pieces: Vec<Epoch>,
     pub(crate) withheld: Epoch,
     pub(crate) probe: Option<Epoch>,
 }
@@ -62,6 +68,9 @@ pub(crate) struct Schedule {
     phase: Phase,
     pace: Pace,
     latest: Option<Reading>,
+    /// The lent epoch of this block so far, in pieces, and where the present one began.
+    pieces: Vec<Epoch>,
+    piece_began: Option<(Nanos, Reading)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +93,15 @@ struct Plan {
     began: (Nanos, Reading),
     /// What the part in force had seen before pauses.
     seen: Epoch,
-    done: Block,
+    done: Done,
+}
+
+/// The epochs of a block so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    lent: Epoch,
+    withheld: Epoch,
+    probe: Option<Epoch>,
 }
 
 /// A block that paused for longer compares times that are too far apart.
@@ -108,7 +125,9 @@ impl Plan {
 impl Schedule {
     pub(crate) fn new(setting: TrialSetting, seed: u64) -> Self {
         let pace = Pace::unknown(&setting);
-        Self { setting, random: Random::new(seed), phase: Phase::Rest, pace, latest: None }
+        let random = Random::new(seed);
+        let (pieces, piece_began) = (Vec::new(), None);
+        Self { setting, random, phase: Phase::Rest, pace, latest: None, pieces, piece_began }
     }
 
     pub(crate) fn part(&self) -> Part {
@@ -174,12 +193,14 @@ impl Schedule {
             Phase::Washout { plan, until } => {
                 if now >= until {
                     let began = (now, reading);
+                    self.piece_began = (plan.part() == Part::Lent).then_some(began);
                     self.phase = Phase::Counting { plan, until: now.plus(plan.length()), began };
                 }
                 None
             }
             Phase::Counting { plan, until, began } if now >= until => {
                 let mut plan = plan;
+                self.end_piece(now, reading, plan.withheld);
                 let epoch = std::mem::take(&mut plan.seen).and(&Epoch::between(began, (now, reading))?);
                 match plan.part() {
                     Part::Lent => plan.done.lent = epoch,
@@ -191,10 +212,32 @@ impl Schedule {
                     self.phase = Phase::Washout { plan, until: now.plus(self.washout()) };
                     return None;
                 }
+                let lent_pieces = std::mem::take(&mut self.pieces);
                 self.end_block(now, reading, &plan, demand);
-                Some(plan.done)
+                let Done { lent, withheld, probe } = plan.done;
+                Some(Block { lent, lent_pieces, withheld, probe })
             }
-            Phase::Counting { .. } => None,
+            Phase::Counting { plan, .. } => {
+                // No call is asked for: the one nearest to the length will do.
+                let enough = Nanos(plan.withheld.0 / 8 * 7);
+                if self.piece_began.is_some_and(|(began, _)| now.since(began) >= enough) {
+                    self.end_piece(now, reading, plan.withheld);
+                    self.piece_began = Some((now, reading));
+                }
+                None
+            }
+        }
+    }
+
+    /// The present piece of a lent epoch is over; one that is less than half as long as `wanted` belongs to the one before.
+    fn end_piece(&mut self, now: Nanos, reading: Reading, wanted: Nanos) {
+        let Some(piece) = self.piece_began.take().and_then(|began| Epoch::between(began, (now, reading)))
+        else {
+            return;
+        };
+        match self.pieces.last_mut() {
+            Some(last) if piece.span.times(2) < wanted => *last = last.and(&piece),
+            _ => self.pieces.push(piece),
         }
     }
 
@@ -206,6 +249,7 @@ impl Schedule {
             Phase::Paused { plan, since } => Phase::Paused { plan, since },
             Phase::Washout { plan, .. } => Phase::Paused { plan, since: now },
             Phase::Counting { plan, began, .. } => {
+                self.end_piece(now, reading, plan.withheld);
                 let seen = Epoch::between(began, (now, reading)).unwrap_or_default();
                 Phase::Paused { plan: Plan { seen: plan.seen.and(&seen), ..plan }, since: now }
             }
@@ -237,7 +281,8 @@ impl Schedule {
         let parts = if demand.probe { 3 } else { 2 };
         self.random.shuffle(&mut order[..parts]);
         let (withheld, lent) = self.setting.lengths(demand.share, &self.pace);
-        let done = Block::default();
+        (self.pieces, self.piece_began) = (Vec::new(), None);
+        let done = Done::default();
         let plan =
             Plan { order, parts, at: 0, withheld, lent, began: (now, reading), seen: Epoch::default(), done };
         self.phase = Phase::Washout { plan, until: now.plus(self.washout()) };

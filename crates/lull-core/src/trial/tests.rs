@@ -25,6 +25,23 @@ fn nothing_is_withheld_without_foreground_or_without_work() {
 }
 
 #[test]
+fn the_pieces_of_a_lent_epoch_are_all_of_it_and_about_as_long_as_the_withheld_one() {
+    let mut schedule = Schedule::new(TrialSetting::default(), 1);
+    let demand = Demand { share: Share::percent(5), probe: false };
+    let mut blocks = 0;
+    for at in 0..20_000 {
+        let Some(block) = schedule.step(ms(at), reading_at(ms(at), ms(1)), true, demand) else { continue };
+        blocks += 1;
+        let sum = block.lent_pieces.iter().fold(Epoch::default(), |sum, piece| sum.and(piece));
+        assert_eq!(sum, block.lent);
+        let wanted = block.withheld.span.0;
+        let is_alike = |piece: &Epoch| (wanted / 2..=wanted * 3 / 2).contains(&piece.span.0);
+        assert!(block.lent_pieces.iter().all(is_alike), "{block:?}");
+    }
+    assert!(blocks > 10, "{blocks}");
+}
+
+#[test]
 fn testing_ends_with_the_foreground_and_begins_with_it_again() {
     let mut trial = Trial::new(TrialSetting::default(), 1);
     let withheld_in = |trial: &mut Trial, from: u64, until: u64, reading: &dyn Fn(u64) -> Reading| {

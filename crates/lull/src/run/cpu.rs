@@ -22,7 +22,9 @@
 
 use lull_bpf::cpu::{Bursts, CpuTotals, Cpus};
 use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_QUIET};
-use lull_core::lend::{CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Rung};
+use lull_core::lend::{
+    CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Move, Reason, Rung,
+};
 use lull_core::{
     Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State, TrialSetting, Use,
 };
@@ -80,6 +82,9 @@ pub(crate) struct CpuSummary {
     pub(crate) lent: String,
     /// How often that changed.
     pub(crate) moves: u32,
+    /// The latest of these changes, each with its reason.
+    #[serde(default)]
+    pub(crate) history: Vec<CpuMove>,
     /// CPU time of foreground and background, in nanoseconds.
     pub(crate) foreground_busy_ns: u64,
     pub(crate) background_busy_ns: u64,
@@ -95,6 +100,20 @@ pub(crate) struct CpuSummary {
     pub(crate) promised: f64,
     /// Whether that was less; `None` when nothing was compared, or neither is proved.
     pub(crate) kept: Option<bool>,
+}
+
+/// One change of what is lent beside the foreground.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CpuMove {
+    /// Since the CPUs were first watched, in nanoseconds.
+    pub(crate) at_ns: u64,
+    /// What was lent before and after, as text.
+    pub(crate) from: String,
+    pub(crate) to: String,
+    /// Why.
+    pub(crate) reason: Reason,
+    /// What was known of the choice that was left, or climbed to.
+    pub(crate) slowdown: Option<SlowdownSummary>,
 }
 
 impl CpuSummary {
@@ -132,6 +151,8 @@ pub(crate) struct Cpu {
     cpus: Cpus,
     gate: CpuGate,
     slo: Option<Slo>,
+    /// When the CPUs were first watched.
+    began: Nanos,
     choices: CpuChoices,
     lender: Lender,
     budget: Budget,
@@ -182,6 +203,7 @@ impl Cpu {
             cpus,
             gate,
             slo,
+            began: now,
             choices,
             lender,
             budget,
@@ -375,6 +397,17 @@ impl Cpu {
         self.lender.status(&self.budget).slowdown.map(Into::into)
     }
 
+    fn told(&self, entry: &Move) -> CpuMove {
+        let text = |rung| lent_text(self.choices.choice(rung));
+        CpuMove {
+            at_ns: entry.at.since(self.began).0,
+            from: text(entry.from),
+            to: text(entry.to),
+            reason: entry.reason,
+            slowdown: entry.slowdown.map(Into::into),
+        }
+    }
+
     pub(crate) fn summary(&self, now: Nanos) -> CpuSummary {
         let status: LendStatus = self.lender.status(&self.budget);
         let totals = self.cpus.totals(now);
@@ -386,6 +419,7 @@ impl Cpu {
             measure: self.slo.as_ref().map_or_else(|| "bursts".to_owned(), |slo| slo.name().to_owned()),
             lent: lent_text(self.choices.choice(status.rung)),
             moves: status.moves,
+            history: self.lender.moves().map(|entry| self.told(entry)).collect(),
             foreground_busy_ns: totals.foreground_busy.0,
             background_busy_ns: totals.background_busy.0,
             tested_ns: status.withheld.0,

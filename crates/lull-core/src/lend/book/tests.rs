@@ -19,7 +19,7 @@ fn teach(record: &mut Record, percent: u64, work: u64, blocks: u64) {
     let epoch = |each: u64| Epoch { count: 20, sum: 20 * each, work, span };
     for block in 0..blocks {
         let lent = epoch(1_000 + 10 * percent + block % 3);
-        record.evidence.add(&lent, &epoch(1_000 + block % 2));
+        record.evidence.add(&[lent], &[epoch(1_000 + block % 2)]);
         record.worked(&lent);
     }
 }

@@ -11,7 +11,30 @@ fn mean_evidence() -> Evidence {
 
 /// A block of requests that take `lent` and `withheld` each.
 fn block(evidence: &mut Evidence, lent: u64, withheld: u64) {
-    evidence.add(&epoch(40, 40 * lent, 100), &epoch(10, 10 * withheld, 25));
+    evidence.add(&[epoch(40, 40 * lent, 100)], &[epoch(10, 10 * withheld, 25)]);
+}
+
+/// Requests of 100, every 50th of 100,000; lent epochs have ten times as many as withheld ones. Cut in pieces of `piece` requests.
+fn stalls_by_themselves(piece: u64) -> Slowdown {
+    let mut evidence = mean_evidence();
+    let mut at = 0;
+    let mut next = |count: u64| {
+        let stalls = (at + count) / 50 - at / 50;
+        at += count;
+        epoch(count, count * 100 + stalls * 100_000, count)
+    };
+    for _ in 0..200 {
+        let withheld = next(11);
+        let lent: Vec<Epoch> = (0..110 / piece).map(|_| next(piece)).collect();
+        evidence.add(&lent, &[withheld]);
+    }
+    evidence.slowdown().unwrap()
+}
+
+#[test]
+fn stalls_that_come_by_themselves_are_cut_alike_in_epochs_of_unequal_length() {
+    let slowdown = stalls_by_themselves(11);
+    assert!(slowdown.low < 1.0 && (slowdown.ratio - 1.0).abs() < 0.1, "{slowdown:?}");
 }
 
 #[test]
@@ -20,7 +43,7 @@ fn unequal_epochs_and_drifting_levels_do_not_bias_the_ratio() {
     let mut evidence = mean_evidence();
     for i in 1..=40_u64 {
         let (lent, level) = (10 * i, 100 * i);
-        evidence.add(&epoch(lent, lent * level * 6 / 5, 10 * i), &epoch(10, 10 * level, 10));
+        evidence.add(&[epoch(lent, lent * level * 6 / 5, 10 * i)], &[epoch(10, 10 * level, 10)]);
     }
     let slowdown = evidence.slowdown().unwrap();
     assert!((slowdown.ratio - 1.2).abs() < 1e-9, "{slowdown:?}");
@@ -32,7 +55,7 @@ fn each_measure_has_its_direction() {
     for (measure, ratio) in [(Measure::Mean, 2.0), (Measure::Level, 0.5), (Measure::Rate, 1.25)] {
         let mut evidence = Evidence::new(measure, 0.05);
         for _ in 0..20 {
-            evidence.add(&epoch(800, 1600, 100), &epoch(100, 100, 10));
+            evidence.add(&[epoch(800, 1600, 100)], &[epoch(100, 100, 10)]);
         }
         let slowdown = evidence.slowdown().unwrap();
         assert!((slowdown.ratio - ratio).abs() < 1e-9, "{measure:?}: {slowdown:?}");
@@ -43,14 +66,14 @@ fn each_measure_has_its_direction() {
 fn epochs_without_foreground_say_nothing() {
     let mut evidence = mean_evidence();
     for _ in 0..50 {
-        evidence.add(&epoch(0, 0, 100), &epoch(10, 10, 20));
-        evidence.add(&epoch(10, 10, 100), &epoch(0, 0, 20));
-        evidence.add(&epoch(0, 0, 100), &epoch(0, 0, 20));
+        evidence.add(&[epoch(0, 0, 100)], &[epoch(10, 10, 20)]);
+        evidence.add(&[epoch(10, 10, 100)], &[epoch(0, 0, 20)]);
+        evidence.add(&[epoch(0, 0, 100)], &[epoch(0, 0, 20)]);
     }
     assert_eq!(evidence.slowdown(), None);
     let mut rate = Evidence::new(Measure::Rate, 0.05);
     for _ in 0..50 {
-        rate.add(&epoch(0, 0, 100), &epoch(0, 0, 20));
+        rate.add(&[epoch(0, 0, 100)], &[epoch(0, 0, 20)]);
     }
     assert_eq!(rate.slowdown(), None);
 }
@@ -59,7 +82,7 @@ fn epochs_without_foreground_say_nothing() {
 fn sparse_blocks_are_added_up_into_pairs() {
     let mut evidence = mean_evidence();
     for _ in 0..40 {
-        evidence.add(&epoch(1, 10, 100), &epoch(1, 10, 100));
+        evidence.add(&[epoch(1, 10, 100)], &[epoch(1, 10, 100)]);
     }
     assert_eq!(evidence.slowdown().unwrap().pairs, 5, "eight times two requests each");
 }

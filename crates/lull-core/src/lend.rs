@@ -465,7 +465,7 @@ impl Lender {
             // As with a probe: what only looks bad is remembered for the next time.
             self.fail(now, fallen, proved);
             if certain {
-                self.again = self.again.filter(|(rung, _)| *rung != fallen);
+                self.again = self.again.filter(|(rung, _)| !fallen.is_within(*rung));
             } else {
                 self.try_again_soon(now, fallen);
             }

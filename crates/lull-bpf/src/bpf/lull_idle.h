@@ -13,12 +13,12 @@
  * without one nothing would tell the flow that the interface is free again. Two
  * packets, because receivers acknowledge every second one at once and a single
  * one late. The next packet waits for as long as the foreground has the interface
- * in any case: until what it has in the queue has left, and for the interval. If that
- * was not all, a quarter of the time that the flow has been held counts, so that it
- * comes back from a short hold soon and from a long one late, at most half as late
- * as the hold was long; never slower than a hundredth of the best rate
- * (least_held_rate). The state is looked at before each packet,
- * too, so a hold begins with the first that would go, and ends where one has waited.
+ * in any case: until what it has in the queue has left, a millisecond at most, and for the
+ * interval. If that was not all, half of the time that the flow has been held counts, so that
+ * it comes back from a short hold soon and from a long one late, about as late as the
+ * hold was long; never slower than a hundredth of the best rate (least_held_rate). The state is
+ * looked at before each packet, too, so a hold begins with the first that would go, and ends where
+ * one has waited.
  *
  * Open, it is a window that grows as Reno's does, and shrinks as soon as its own
  * packets make a queue of more than about a millisecond anywhere on the way
@@ -56,8 +56,11 @@
 #define LULL_HELD_SLOWEST 4096ULL
 /* The wait of the next packet while held, beyond what is sure: of the time held so far, and at
  * least. */
-#define LULL_HELD_WAIT_SHIFT 2
+#define LULL_HELD_WAIT_SHIFT 1
 #define LULL_HELD_WAIT_NS 100000ULL
+/* What the foreground has in the queue is taken to need no longer than this: the flow may be one of
+ * many, and know a part of the link's rate only. */
+#define LULL_LEAVING_MOST_NS 1000000ULL
 /* A queue of this many microseconds is too long, plus a share of the round trip. */
 #define LULL_QUEUE_US 1000
 #define LULL_QUEUE_SHIFT 3
@@ -128,6 +131,7 @@ struct flow {
 	__u32 window;	   /* while open, less what the interface's queue takes off; 0: not known */
 	__u32 kept_window; /* 0: open */
 	__u32 state;
+	__u32 was_held; /* since `rate_since_ns` */
 	__u32 arrived;	/* packets */
 	__u32 shown_us; /* the least round trip with a small window, not smoothed; 0: none yet */
 };
@@ -175,6 +179,14 @@ static __always_inline int is_beside(struct lull_interface *interface, __u64 now
 	return last && now < last + LULL_LATELY_NS;
 }
 
+/* Counts anew what arrives. */
+static __always_inline void begin_rate(struct flow *flow, __u64 now)
+{
+	flow->rate_since_ns = now;
+	flow->arrived = 0;
+	flow->was_held = 0;
+}
+
 SEC("struct_ops")
 void BPF_PROG(lull_idle_init, struct sock *sk)
 {
@@ -189,8 +201,7 @@ void BPF_PROG(lull_idle_init, struct sock *sk)
 	flow->kept_window = 0;
 	flow->state = 0;
 	flow->shown_us = 0;
-	flow->rate_since_ns = 0;
-	flow->arrived = 0;
+	begin_rate(flow, 0);
 	/* Without the fq qdisc TCP keeps the pace by itself. */
 	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = LULL_PACING_NEEDED;
@@ -237,49 +248,42 @@ __u32 BPF_PROG(lull_idle_buffer, struct sock *sk)
 	return LULL_BUFFER_WINDOWS;
 }
 
-/* The rate of what has arrived since it was counted anew, if that is long enough ago; 0: not yet.
- */
-static __always_inline __u64 rate_since(struct flow *flow, struct tcp_sock *tp, __u64 least_ns,
-					__u64 now)
+static __always_inline __u64 trip_ns_of(struct tcp_sock *tp)
 {
-	__u64 span_ns = now - flow->rate_since_ns, trip_ns = (__u64)(tp->srtt_us >> 3) * 1000;
-
-	if (!flow->rate_since_ns || span_ns < least_ns || span_ns < trip_ns)
-		return 0;
-	return (__u64)flow->arrived * tp->mss_cache * LULL_SECOND_NS / span_ns;
+	return (__u64)(tp->srtt_us >> 3) * 1000;
 }
 
 /*
- * The best rate, from what arrives in LULL_RATE_NS without a hold, or a round trip if that is
- * longer: in less a bucket of tokens on the way, or acknowledgements that come at once, show
- * several times the rate.
+ * The best rate, from what has arrived in `least_ns`, or a round trip if that is longer, in
+ * which the flow was not held; in less than LULL_RATE_NS a bucket of tokens on the way, or
+ * acknowledgements that come at once, show several times the rate. On a way that is longer than
+ * holds are apart it was held at some time: then the rate is as good as that, or better. Returns
+ * whether it was long enough.
  */
-static __always_inline void note_rate(struct flow *flow, struct tcp_sock *tp,
-				      const struct rate_sample *rs, __u64 now)
+static __always_inline int note_rate(struct flow *flow, struct tcp_sock *tp, __u64 least_ns,
+				     __u64 now)
 {
-	__u64 rate;
+	__u64 span_ns = now - flow->rate_since_ns, rate;
 
-	flow->arrived += rs->acked_sacked;
-	rate = rate_since(flow, tp, LULL_RATE_NS, now);
+	if (!flow->rate_since_ns || span_ns < least_ns || span_ns < trip_ns_of(tp))
+		return 0;
+	rate = (__u64)flow->arrived * tp->mss_cache * LULL_SECOND_NS / span_ns;
 	if (rate > flow->best_rate)
 		flow->best_rate = rate;
-	else if (rate)
+	else if (!flow->was_held)
 		flow->best_rate -= flow->best_rate >> LULL_RATE_FADES_SHIFT;
-	else if (flow->rate_since_ns)
-		return;
-	flow->rate_since_ns = now;
-	flow->arrived = 0;
+	return 1;
 }
 
 /* A hold begins: beside a foreground that pauses for less than LULL_RATE_NS nothing else tells a
  * rate. */
 static __always_inline void note_last_rate(struct flow *flow, struct tcp_sock *tp, __u64 now)
 {
-	__u64 rate = rate_since(flow, tp, LULL_LAST_RATE_NS, now);
-
-	if (rate > flow->best_rate)
-		flow->best_rate = rate;
-	flow->rate_since_ns = 0;
+	note_rate(flow, tp, LULL_LAST_RATE_NS, now);
+	if (trip_ns_of(tp) < LULL_RATE_NS)
+		flow->rate_since_ns = 0;
+	else
+		flow->was_held = 1;
 }
 
 /* The queue that a flow may make, in microseconds. */
@@ -335,7 +339,7 @@ static __always_inline void steer(struct sock *sk, const struct rate_sample *rs,
 		return;
 	}
 	bound = bound_of(flow, tp);
-	if (window >= threshold && window >= bound) {
+	if (flow->best_rate && window >= threshold && window >= bound) {
 		flow->window = bound;
 		return;
 	}
@@ -378,6 +382,8 @@ static __always_inline __u64 surely_held_ns(struct flow *flow, struct lull_inter
 	if (flow->best_rate)
 		leaving_ns = waiting_bytes(interface, LULL_FOREGROUND, now) * LULL_SECOND_NS /
 			     flow->best_rate;
+	if (leaving_ns > LULL_LEAVING_MOST_NS)
+		leaving_ns = LULL_LEAVING_MOST_NS;
 	lull_ns = lull_interface_lull(&interface->device, leaving_ns, now);
 	return lull_ns > now ? lull_ns - now : 0;
 }
@@ -504,18 +510,22 @@ static __always_inline void pace(struct sock *sk)
 		if (most && rate > most)
 			rate = most;
 	}
+	if (most && least > most)
+		least = most;
 	set_pace(sk, rate > least ? rate : least);
 }
 
 /*
- * Beside a foreground nothing is paced, unless the fq qdisc does that or the job has asked for
- * it: the kernel keeps no more of the flow in the interface's queue than goes in about a
- * millisecond at the pace (TCP small queues), two or three packets at least, and sends the
- * next one when one has left. So a pace is named of which a millisecond is what may wait.
+ * Beside a foreground nothing is paced on a short way, unless the fq qdisc does that or the job
+ * has asked for it (on a long one the narrow place may be elsewhere, and a burst waits there): the
+ * kernel keeps no more of the flow in the interface's queue than goes in about a millisecond at the
+ * pace (TCP small queues), two or three packets at least, and sends the next one when one has left.
+ * So a pace is named of which a millisecond is what may wait.
  */
 static __always_inline void bound_queue(struct sock *sk)
 {
-	if (sk->sk_pacing_status > LULL_PACING_NEEDED || sk->sk_max_pacing_rate != ~0UL) {
+	if (flow_of(sk)->least_us > LULL_QUEUE_US || sk->sk_pacing_status > LULL_PACING_NEEDED ||
+	    sk->sk_max_pacing_rate != ~0UL) {
 		pace(sk);
 		return;
 	}
@@ -581,12 +591,15 @@ __u32 BPF_PROG(lull_idle_segments, struct sock *sk)
 
 	/* The first acknowledgement begins it, and a search for the least round trip: a flow that
 	 * was silent would send its first packets two by two. */
-	if (!flow->least_us ||
-	    (!flow->kept_window && !is_held(interface, now) && !is_beside(interface, now)))
+	if (!flow->least_us)
 		return LULL_LEAST_SEGMENTS;
-	if (hold(sk, interface, now))
+	if (is_held(interface, now) || flow->kept_window) {
+		if (hold(sk, interface, now))
+			return LULL_LEAST_SEGMENTS;
+		come_back(flow);
+	} else if (!is_beside(interface, now)) {
 		return LULL_LEAST_SEGMENTS;
-	come_back(flow);
+	}
 	if (flow->window)
 		open_up(sk, interface, now);
 	return LULL_LEAST_SEGMENTS;
@@ -601,14 +614,15 @@ void BPF_PROG(lull_idle_control, struct sock *sk, __u32 ack, int flag, const str
 	struct flow *flow = flow_of(sk);
 
 	note_trip(flow, tp, rs, now);
+	flow->arrived += rs->acked_sacked;
 	if (hold(sk, interface, now))
 		return;
 	if (!flow->window)
 		flow->window = tp->snd_cwnd;
-	if (!come_back(flow)) {
-		note_rate(flow, tp, rs, now);
+	if (note_rate(flow, tp, LULL_RATE_NS, now) || !flow->rate_since_ns)
+		begin_rate(flow, now);
+	if (!come_back(flow))
 		steer(sk, rs, interface, now);
-	}
 	open_up(sk, interface, now);
 }
 

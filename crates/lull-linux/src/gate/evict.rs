@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use lull_core::PageSet;
 use lull_core::pages::Run;
 
 use crate::gate::cached::{CacheCounts, cache_counts};
@@ -50,6 +51,15 @@ pub fn evict(file: &File, base: u64, run: Run) -> io::Result<Evicted> {
     advise(file, offset, length, libc::POSIX_FADV_DONTNEED)?;
     let left = cache_counts(file, offset, length).map_or(0, |counts| counts.cached.min(run.pages));
     Ok(Evicted { gone: run.pages - left, left, dirty: 0 })
+}
+
+/// Which pages of `run` are in the cache; where that cannot be told, all of them.
+pub fn still_cached(file: &File, base: u64, run: Run) -> PageSet {
+    let size = page_bytes();
+    let is_cached = |page: &u64| {
+        cache_counts(file, (base + page) * size, size).map_or(true, |counts: CacheCounts| counts.cached > 0)
+    };
+    PageSet::of((run.first..run.first + run.pages).filter(is_cached))
 }
 
 fn advise(file: &File, offset: u64, length: u64, advice: libc::c_int) -> io::Result<()> {

@@ -17,6 +17,8 @@ const LOOK_EVERY: Nanos = Nanos::from_millis(1);
 const MAX_FILES: usize = 64;
 /// A burst that is in the device cannot be broken off: tries, one for each look.
 const BREAKS: u32 = 48;
+/// Read-aheads that one look breaks off: each takes up to a millisecond of the thread that also holds the job.
+const BREAKS_PER_LOOK: u32 = 2;
 
 struct Followed {
     file: OpenFile,
@@ -36,14 +38,19 @@ struct Followed {
 }
 
 impl Followed {
-    /// Ends the kernel's own read-ahead, which goes on for a while after it was turned off.
-    fn break_off(&mut self, read_ahead_bytes: u64) {
+    /// Ends the kernel's own read-ahead, which goes on for a while after it was turned off; one of `breaks` is used if pages had to be
+    /// looked at.
+    fn break_off(&mut self, read_ahead_bytes: u64, breaks: &mut u32) {
+        if *breaks == 0 {
+            return;
+        }
         let Some(position) = self.file.position().filter(|_| self.breaks > 0) else { return };
         let reach =
             *self.reach.get_or_insert_with(|| position.saturating_add(read_ahead_bytes.saturating_mul(2)));
         let from = self.broken_until.max(position);
         if from < reach {
             self.breaks -= 1;
+            *breaks -= 1;
             if self.file.break_off(from, self.ahead.until(), reach) == BreakOff::Over {
                 self.broken_until = from.saturating_add(BREAK_OFF_BYTES);
             }
@@ -100,11 +107,12 @@ impl Reader {
     ) {
         self.looked = now;
         self.files.values_mut().for_each(|followed| followed.seen = false);
+        let mut breaks = BREAKS_PER_LOOK;
         for slot in pids.iter().flat_map(|pid| slots(*pid)) {
             if let Some(followed) = self.files.get_mut(&slot) {
                 followed.seen = true;
                 if let Some((_, read_ahead_bytes)) = disk_of(followed.file.dev) {
-                    followed.break_off(read_ahead_bytes);
+                    followed.break_off(read_ahead_bytes, &mut breaks);
                 }
             } else if self.files.len() < MAX_FILES
                 && let Some(file) = OpenFile::open(&slot)
@@ -124,7 +132,7 @@ impl Reader {
                     broken_until: 0,
                     is_second: false,
                 };
-                followed.break_off(read_ahead_bytes);
+                followed.break_off(read_ahead_bytes, &mut breaks);
                 self.files.insert(slot, followed);
             }
         }

@@ -19,10 +19,10 @@ use std::time::Duration;
 use lull_bpf::{Chunk, PageSensor, Touched};
 use lull_core::clean::{Cleaner, Pace, Portion};
 use lull_core::keep::{Drop, Keep, LeftOver};
-use lull_core::pages::{CHUNK_PAGES, Run};
-use lull_core::{Hold, HoldAction, HoldSetting, Nanos, PageSet, State, Ticket};
+use lull_core::pages::CHUNK_PAGES;
+use lull_core::{Hold, HoldAction, HoldSetting, Nanos, State, Ticket};
 use lull_linux::clock;
-use lull_linux::gate::evict::{evict, page_bytes};
+use lull_linux::gate::evict::{evict, page_bytes, still_cached};
 use lull_linux::gate::inode::{FileId, Inodes};
 use lull_linux::gate::writeback;
 use lull_linux::root::Root;
@@ -276,8 +276,9 @@ impl Keeper {
             self.seen.evicted_bytes += outcome.gone * page_bytes();
             // The job, or somebody else, may have written to them again meanwhile.
             if outcome.left + outcome.dirty > 0 {
-                let Run { first, pages } = run;
-                self.left_over.left(now, drop.chunk, &PageSet::of(first..first + pages));
+                // What has gone may come back for somebody else.
+                let left = still_cached(file, drop.chunk.index * CHUNK_PAGES, run);
+                self.left_over.left(now, drop.chunk, &left);
             }
         }
     }

@@ -77,7 +77,7 @@ use memory::start::Begins;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
 use net::options::value_without_equals;
 use net::queues::{QueueSummary, Queues, arrange, locks, release, remarks};
-use net::when_used::is_possible;
+use net::when_used::{Obstacle, obstacle};
 use settings::{Given, LendNet, ResourceChoice, RunSettings, SensorChoice, StatusChoice};
 use status::StatusLine;
 use summary::Summary;
@@ -276,8 +276,13 @@ fn start(
     let group = Unbegun(make_group(settings, &mut notes));
     let mut settings = settings.clone();
     let paths = group.0.as_ref().map(JobGroup::paths).unwrap_or_default();
-    if settings.net == LendNet::WhenUsed && !is_possible(&settings, &paths) {
+    if settings.net == LendNet::WhenUsed
+        && let Some(obstacle) = obstacle(&settings, &paths)
+    {
         settings.net = LendNet::Never;
+        if let Obstacle::Missing(what) = obstacle {
+            notes.push(format!("{what}: the network is left as it is; lull doctor says what would help"));
+        }
     }
     let settings = &settings;
     let (signals, inherited) = front::take_signals()?;

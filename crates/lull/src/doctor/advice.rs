@@ -104,6 +104,13 @@ fn hold(facts: &Facts, systemd: bool) -> Option<Advice> {
             Some("systemd-run --user --scope lull run -- CMD".to_owned()),
         );
     }
+    if denied.is_some() && facts.user.euid != 0 {
+        return advice(
+            "Start lull as root, or in a control group that this user may make groups in: without one the job's sockets cannot be told, so \
+             the network is left as it is, and the job is stopped by signals.",
+            None,
+        );
+    }
     if own.is_none() && facts.kernel.at_least(5, 2) {
         return advice(
             "Mount the v2 hierarchy beside the others: a job frozen there can still be killed, and its sockets can be marked. \

@@ -16,10 +16,13 @@ use serde::Deserialize;
 use super::cpu::CpuAim;
 use super::memory::start::Begins;
 use super::memory::{CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
-use super::net::options::NetOptions;
+use super::net::options::{DEFAULT_ROUTE, EVERYBODY, NetOptions};
 use super::policy::PolicyChoice;
 use super::slo::{Slo, SloChoice};
 use super::{promise, protect};
+use written::Written;
+
+mod written;
 
 /// What the foreground may lose, unless the user says otherwise.
 const MAX_SLOWDOWN: Loss = Loss::percent(5);
@@ -161,11 +164,11 @@ struct RunSection {
     status: Option<StatusChoice>,
     protect: Vec<String>,
     disk: Vec<String>,
-    net_ports: Vec<String>,
-    net_address: Vec<String>,
-    net_mark: Vec<String>,
-    net_answer: Option<String>,
-    qdisc: Vec<String>,
+    net_ports: Written,
+    net_address: Written,
+    net_mark: Written,
+    net_answer: Written,
+    qdisc: Written,
 }
 
 /// The options of `lull run` as given, each still optional.
@@ -242,14 +245,6 @@ where
     text.map(|text| text.parse().map_err(|error| anyhow::anyhow!("run.{key}: {error}"))).transpose()
 }
 
-/// The same for a list.
-fn values<T: FromStr>(key: &str, texts: Vec<String>) -> anyhow::Result<Vec<T>>
-where
-    T::Err: std::fmt::Display,
-{
-    texts.into_iter().filter_map(|text| value(key, Some(text)).transpose()).collect()
-}
-
 /// What is wrong in the file, and in which line, in one line of its own.
 fn one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
     let what = error.message().trim_end().replace('\n', ", ");
@@ -292,11 +287,11 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Given> {
         protect: run.protect,
         disks: run.disk,
         net: NetOptions {
-            net_ports: values("net-ports", run.net_ports)?,
-            net_address: values("net-address", run.net_address)?,
-            net_mark: values("net-mark", run.net_mark)?,
-            net_answer: run.net_answer,
-            qdisc: values("qdisc", run.qdisc)?,
+            net_ports: run.net_ports.values("net-ports", None)?,
+            net_address: run.net_address.values("net-address", None)?,
+            net_mark: run.net_mark.values("net-mark", None)?,
+            net_answer: run.net_answer.at_most_one("net-answer", Some(EVERYBODY))?,
+            qdisc: run.qdisc.values("qdisc", Some(DEFAULT_ROUTE))?,
         },
     })
 }

@@ -15,10 +15,10 @@ use lull_linux::root::Root;
 use crate::run::protect;
 
 /// `--net-answer` without a value: sockets of all programs.
-const EVERYBODY: &str = "all";
+pub(crate) const EVERYBODY: &str = "all";
 
 /// `--qdisc` without a value.
-const DEFAULT_ROUTE: &str = "default-route";
+pub(crate) const DEFAULT_ROUTE: &str = "default-route";
 
 /// Whose queue may be arranged.
 #[derive(Clone, Debug, PartialEq, Eq)]

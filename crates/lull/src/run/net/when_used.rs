@@ -43,17 +43,29 @@ const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
 /// The network, and what a person should know; or why it is left as it is.
 pub(crate) type Outcome = Result<(Net, Vec<String>), String>;
 
-/// Whether the network can probably be had here, for a job that is in the control groups at `groups`. Asked before each job that
-/// has not named it, so it costs a few system calls; where it is wrong, loading will say.
-pub(crate) fn is_possible(settings: &RunSettings, groups: &[impl AsRef<Path>]) -> bool {
+/// Why it is left as it is from the beginning: by what was asked for, without a word, or for want of something, in words.
+pub(crate) enum Obstacle {
+    /// The options leave nobody who would see the job's sockets.
+    Chosen,
+    /// What is missing here.
+    Missing(&'static str),
+}
+
+/// What there is to be seen before the job begins.
+pub(crate) fn obstacle(settings: &RunSettings, groups: &[impl AsRef<Path>]) -> Option<Obstacle> {
     let root = Root::real();
     let told_apart = settings.protect.is_everything() || !settings.protect.cgroup_ids.is_empty();
-    told_apart
-        && settings.scope != Scope::None
-        && settings.sensor != SensorChoice::Diskstats
-        && groups.iter().any(|group| group.as_ref().join("cgroup.controllers").exists())
-        && UserFacts::read(&root).has("CAP_NET_ADMIN")
-        && BpfFacts::read(&root).usable()
+    if !told_apart || settings.scope == Scope::None || settings.sensor == SensorChoice::Diskstats {
+        return Some(Obstacle::Chosen);
+    }
+    if !groups.iter().any(|group| group.as_ref().join("cgroup.controllers").exists()) {
+        return Some(Obstacle::Missing("no cgroup v2 group for the job, by which its sockets are told"));
+    }
+    if !BpfFacts::read(&root).usable() {
+        return Some(Obstacle::Missing("BPF programs cannot be loaded"));
+    }
+    let may = UserFacts::read(&root).has("CAP_NET_ADMIN");
+    (!may).then_some(Obstacle::Missing("no CAP_NET_ADMIN"))
 }
 
 /// See the module.

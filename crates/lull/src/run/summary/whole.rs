@@ -36,16 +36,18 @@ impl WholeSummary {
 
     pub(super) fn sentence(&self, promised: f64) -> String {
         let percent = |share: f64| format!("{:.1}%", share * 100.0);
-        let parts: Vec<String> =
-            self.parts.iter().map(|part| format!("{} {}", part.resource, percent(part.lost))).collect();
-        format!(
-            "the foreground lost {} of its time ({}), {} in the worst minute; at most {} is promised over all: {}",
-            percent(self.lost),
-            parts.join(", "),
-            percent(self.lost_worst),
-            percent(promised),
-            verdict(self.kept)
-        )
+        let resources =
+            |tell: &dyn Fn(&LostPart) -> String| self.parts.iter().map(tell).collect::<Vec<_>>().join(", ");
+        // What is booked with caution is no finding.
+        let finding = if self.kept.is_none() {
+            let names = resources(&|part| part.resource.clone());
+            format!("what the foreground lost is not known well enough ({names})")
+        } else {
+            let parts = resources(&|part| format!("{} {}", part.resource, percent(part.lost)));
+            let (lost, worst) = (percent(self.lost), percent(self.lost_worst));
+            format!("the foreground lost {lost} of its time ({parts}), {worst} in the worst minute")
+        };
+        format!("{finding}; at most {} is promised over all: {}", percent(promised), verdict(self.kept))
     }
 }
 

@@ -20,6 +20,11 @@ fn the_sum_is_told_after_the_resources_with_what_each_took_of_it() {
     );
     assert!(!Summary { whole: None, ..summary }.text().contains("in all:"));
     assert!(whole(Some(false)).sentence(0.02).ends_with("NOT kept"));
+    assert_eq!(
+        whole(None).sentence(0.05),
+        "what the foreground lost is not known well enough (cpu, vda); at most 5.0% is promised over all: neither proved nor \
+         refuted"
+    );
 }
 
 #[test]

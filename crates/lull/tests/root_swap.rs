@@ -28,6 +28,15 @@ fn or_skip<T, E: std::fmt::Display>(made: Result<T, E>) -> Option<T> {
     made.map_err(|error| eprintln!("SKIPPED: {error}")).ok()
 }
 
+/// Says aloud where the machine itself swaps.
+fn is_without_swap() -> bool {
+    let in_use = std::fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1;
+    if in_use {
+        eprintln!("SKIPPED: this machine swaps");
+    }
+    !in_use
+}
+
 /// A zram device of its own that is swapped to; gone when dropped.
 struct Zram {
     number: String,
@@ -189,12 +198,7 @@ fn root_memory_is_written_to_swap_before_anybody_needs_it() {
 
 #[test]
 fn root_without_swap_a_job_gives_its_page_cache_and_lives() {
-    if !needs_root() {
-        return;
-    }
-    let in_use = std::fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1;
-    if in_use {
-        eprintln!("SKIPPED: this machine swaps");
+    if !needs_root() || !is_without_swap() {
         return;
     }
     let Some(small) = Small::machine(96 * MIB) else { return };
@@ -225,12 +229,7 @@ fn root_without_swap_a_job_gives_its_page_cache_and_lives() {
 fn root_a_job_that_has_nothing_to_give_is_not_held_for_it() {
     /// How long memory is short.
     const SHORT: std::time::Duration = std::time::Duration::from_secs(6);
-    if !needs_root() {
-        return;
-    }
-    let in_use = std::fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1;
-    if in_use {
-        eprintln!("SKIPPED: this machine swaps");
+    if !needs_root() || !is_without_swap() {
         return;
     }
     let Some(small) = Small::machine(512 * MIB) else { return };

@@ -27,16 +27,16 @@
  * foreground that is sent by other machines, or more background bytes wait in the
  * interface's queue than the bound allows. Once it has shrunk, it is never more than
  * its best rate carries in the least round trip and that queue, and packets are paced
- * a little above that rate: a flow that comes back from a hold, with a round trip
+ * at twice that rate at most: a flow that comes back from a hold, with a round trip
  * that tells nothing of a queue, sends no burst. The least round trip is best seen
  * while it is held; if it was not for a while, it is made so for a few round trips.
  *
  * A millisecond is ten times what a question takes on a link without a queue. So, open
- * beside a foreground that sent something in the last second, a flow has two or three packets in
- * the interface's queue, or what goes in LULL_BESIDE_US: the next one goes when one has left, and
- * late acknowledgements leave no gap. The window stays what it was meanwhile, and counts on ways
- * whose narrow place is elsewhere. With less in the queue round trips are shorter, and so is the
- * interval.
+ * beside a foreground that sent something in the last second, a flow on a way that is no longer
+ * than a millisecond is not paced, but has two or three packets in the interface's queue, or what
+ * goes in LULL_BESIDE_US: the next one goes when one has left, and late acknowledgements leave no
+ * gap. The window stays what it was meanwhile, and counts on ways whose narrow place is elsewhere.
+ * With less in the queue round trips are shorter, and so is the interval.
  *
  * `held_until_ns` is written by user space ever anew: without lull, flows are
  * open.

@@ -178,7 +178,7 @@ impl Loaded {
     pub(crate) fn attach(&mut self) -> Result<(), SensorError> {
         let observers = self.observers;
         let step = |step: &'static str| move |source| SensorError::Bpf { observers, step, source };
-        for program in self.object.progs_mut() {
+        for program in self.object.progs_mut().filter(|program| program.autoload()) {
             if program.prog_type() == SETUP {
                 let done = program.test_run(ProgramInput::default()).map_err(step("set up a timer"))?;
                 if done.return_value != 0 {
@@ -310,7 +310,8 @@ impl Loaded {
     /// Events for which the kernel skipped one of the programs, because it would have interrupted itself; `None` where
     /// the kernel does not say. Source: the `fdinfo` of a program, in proc_pid_fdinfo(5) and `kernel/bpf/syscall.c`.
     pub(crate) fn missed(&self) -> Option<u64> {
-        self.object.progs().map(|program| misses_of(program.as_fd().as_raw_fd())).sum()
+        let loaded = self.object.progs().filter(|program| program.autoload());
+        loaded.map(|program| misses_of(program.as_fd().as_raw_fd())).sum()
     }
 
     /// A descriptor that polls readable when an awaited event has happened.

@@ -4,10 +4,11 @@
 //! [`Device`] is a cheap handle to one device's record that any thread may read.
 
 use std::os::fd::RawFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::{MapCore, MapFlags, OpenObject};
 use lull_core::{Heads, Histogram, Interval, Latency, Nanos, Observation};
 use memmap2::MmapRaw;
 
@@ -16,8 +17,13 @@ use crate::record::{INFINITE_NS, MAX_DEVICES, RawDevice};
 
 static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
 
-/// Place of `recording` among the constants, behind the two of `lull_task.h`.
+/// Places of `recording` and `syncs_told` among the constants, behind the two of `lull_task.h`.
 const RECORDING_AT: usize = 8;
+const SYNCS_TOLD_AT: usize = 12;
+/// What the names of programs begin with that count who waits for ext4, …
+const OF_SYNCS: &str = "lull_sync_";
+/// … which is there if this is.
+const EXT4: &str = "/sys/fs/ext4";
 
 fn step<T>(step: &'static str, result: libbpf_rs::Result<T>) -> Result<T, SensorError> {
     result.map_err(|source| SensorError::Bpf { observers: Observers::Block, step, source })
@@ -42,12 +48,12 @@ impl BlockSensor {
     /// # Errors
     /// When the kernel has no BTF, the rights are missing or a program is refused.
     pub fn load(protect: &Protect) -> Result<Self, SensorError> {
-        Self::attach(Loaded::load(Observers::Block, &PROGRAMS.0, protect, |_| Ok(()))?)
+        Self::load_with(protect, |_| Ok(()))
     }
 
     /// As [`load`](Self::load); requests that end go into the ring `requests` of this size.
     pub(crate) fn load_recording(protect: &Protect, ring_bytes: u32) -> Result<Self, SensorError> {
-        let programs = Loaded::load(Observers::Block, &PROGRAMS.0, protect, |open| {
+        Self::load_with(protect, |open| {
             for mut map in open.maps_mut() {
                 if map.name() == "requests" {
                     map.set_max_entries(ring_bytes)?;
@@ -55,8 +61,25 @@ impl BlockSensor {
             }
             set_constant(open, RECORDING_AT, 1);
             Ok(())
-        })?;
-        Self::attach(programs)
+        })
+    }
+
+    fn load_with(
+        protect: &Protect,
+        adjust: impl Fn(&mut OpenObject) -> libbpf_rs::Result<()>,
+    ) -> Result<Self, SensorError> {
+        let load = |counts_syncs: bool| {
+            Self::attach(Loaded::load(Observers::Block, &PROGRAMS.0, protect, |open| {
+                for mut program in open.progs_mut() {
+                    let is_of_syncs = program.name().to_string_lossy().starts_with(OF_SYNCS);
+                    program.set_autoload(counts_syncs || !is_of_syncs);
+                }
+                set_constant(open, SYNCS_TOLD_AT, u32::from(counts_syncs));
+                adjust(open)
+            })?)
+        };
+        // Where nobody counts, a journal is always foreground.
+        if Path::new(EXT4).exists() { load(true).or_else(|_| load(false)) } else { load(false) }
     }
 
     fn attach(mut programs: Loaded) -> Result<Self, SensorError> {

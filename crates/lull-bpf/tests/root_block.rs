@@ -29,6 +29,10 @@ impl Loop {
     fn new() -> Option<Self> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&vec![7; BLOCK * usize::try_from(BLOCKS).unwrap()]).unwrap();
+        Self::over(file)
+    }
+
+    fn over(file: tempfile::NamedTempFile) -> Option<Self> {
         let out = Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output().ok()?;
         if !out.status.success() {
             eprintln!("SKIPPED: no loop device: {}", String::from_utf8_lossy(&out.stderr));
@@ -87,12 +91,16 @@ fn settled(device: &Device) -> (Observation, DeviceReport) {
 }
 
 fn watched(protect: &Protect) -> Option<(BlockSensor, Loop, Device)> {
+    watched_on(protect, Loop::new)
+}
+
+fn watched_on(protect: &Protect, disk: impl FnOnce() -> Option<Loop>) -> Option<(BlockSensor, Loop, Device)> {
     // SAFETY: geteuid has no preconditions.
     if unsafe { libc::geteuid() } != 0 {
         eprintln!("SKIPPED: needs root");
         return None;
     }
-    let disk = Loop::new()?;
+    let disk = disk()?;
     let mut sensor = match BlockSensor::load(protect) {
         Ok(sensor) => sensor,
         Err(error) if std::path::Path::new("/sys/kernel/btf/vmlinux").exists() => panic!("{error}"),
@@ -154,6 +162,69 @@ fn root_only_what_is_protected_is_foreground() {
     disk.read(20);
     wait_until("neutral", || device.report().neutral >= 10);
     assert_eq!(device.observation().foreground.started, 0);
+}
+
+/// A mounted ext4 of the loop device, which writes its journal every second; unmounted when dropped.
+struct Mounted<'a> {
+    on: tempfile::TempDir,
+    _of: &'a Loop,
+}
+
+impl<'a> Mounted<'a> {
+    fn new(disk: &'a Loop) -> Self {
+        let run = |program: &str, args: &[&str]| {
+            let out = Command::new(program).args(args).output().unwrap();
+            assert!(out.status.success(), "{program}: {}", String::from_utf8_lossy(&out.stderr));
+        };
+        let on = tempfile::tempdir().unwrap();
+        // Nothing is left to be set up behind our back.
+        let at_once = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+        run("mkfs.ext4", &["-q", "-J", "size=4", "-E", at_once, &disk.path]);
+        run("mount", &["-t", "ext4", "-o", "commit=1", &disk.path, on.path().to_str().unwrap()]);
+        Self { on, _of: disk }
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.on.path()).status();
+    }
+}
+
+#[test]
+fn root_a_journal_is_foreground_while_the_foreground_waits_for_it() {
+    let of_a_file_system = || {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(64 << 20).unwrap();
+        Loop::over(file)
+    };
+    let Some((_sensor, disk, device)) = watched_on(&Protect::default(), of_a_file_system) else { return };
+    // So that each request is seen twice: when it is queued, and when it is issued.
+    let name = disk.path.trim_start_matches("/dev/");
+    std::fs::write(format!("/sys/block/{name}/queue/scheduler"), "mq-deadline").unwrap();
+    let mounted = Mounted::new(&disk);
+    // Nobody waits: the journal's thread writes that there are new files when its time has come. Somebody else may wait for another
+    // file system just then, so one of a few tries is enough.
+    let is_neutral = (0..5).any(|attempt| {
+        let (before, report) = settled(&device);
+        for file in 0..20 {
+            std::fs::write(mounted.on.path().join(format!("{attempt}-{file}")), b"new").unwrap();
+        }
+        wait_until("the journal was written", || {
+            let written = device.report().neutral - report.neutral;
+            written + device.observation().foreground.started >= before.foreground.started + 3
+        });
+        let (seen, _) = settled(&device);
+        seen.foreground.started <= before.foreground.started + 2
+    });
+    assert!(is_neutral, "nobody waited for the journal");
+    let (seen, _) = settled(&device);
+    // The same with somebody who waits: the data, and then the journal.
+    for file in 0..20 {
+        File::create(mounted.on.path().join(format!("synced-{file}"))).unwrap().sync_all().unwrap();
+    }
+    let (after, _) = settled(&device);
+    assert!(after.foreground.started >= seen.foreground.started + 10, "{seen:?} {after:?}");
 }
 
 /// A recorder of a loop device of its own.

@@ -4,6 +4,7 @@
  * how long foreground requests take with and without background in service.
  *
  *   block_bio_queue    in the submitter: tags bios whose class the request itself will not show
+ *   ext4_sync_file     how many of the foreground wait for that file system
  *   block_rq_insert    the request waits in an elevator        (arrival)
  *   block_rq_issue     the request goes to the device          (arrival, with scheduler `none`)
  *   block_rq_requeue   the device had no room; the request will be issued again
@@ -14,6 +15,12 @@
  * from SCHED_IDLE too) is background, asynchronous writes are neutral (the
  * flusher's, nobody waits for them), the rest is foreground. With --protect
  * only tagged bios are foreground.
+ *
+ * What a kernel thread writes of a file system's own (its journal, its maps,
+ * blocks that it gives back) is on whose behalf? Mostly of whoever writes files,
+ * and that may be the job alone. Somebody waits for it if somebody is in fsync
+ * or writes synchronously; so it is foreground while one of the foreground is,
+ * and neutral else.
  *
  * A program that would re-enter itself on a CPU is skipped by the kernel, so
  * any event can be missed. Every request in service therefore has an entry
@@ -36,6 +43,9 @@
 #define IOPRIO_CLASS_IDLE 3
 #define REQ_OP_MASK 0xff
 #define REQ_OP_WRITE 1
+#define REQ_OP_FLUSH 2
+#define REQ_OP_DISCARD 3
+#define REQ_OP_WRITE_ZEROES 9
 #define MINOR_BITS 20
 #define MAX_IN_SERVICE 16384
 
@@ -43,7 +53,10 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 enum req_flag_bits {
 	__REQ_SYNC = 11,
+	__REQ_META = 12,
 };
+struct file;
+struct inode;
 struct gendisk {
 	int major;
 	int first_minor;
@@ -56,6 +69,7 @@ struct block_device {
 };
 struct bio {
 	struct block_device *bi_bdev;
+	unsigned int bi_opf;
 	unsigned short bi_ioprio;
 };
 struct request {
@@ -119,7 +133,16 @@ struct {
 } requests SEC(".maps");
 
 /* Set before loading. */
-const volatile __u32 recording = 0; /* each request that ends goes into `requests` */
+const volatile __u32 recording = 0;  /* each request that ends goes into `requests` */
+const volatile __u32 syncs_told = 0; /* `syncing` is kept */
+
+/* How many of the foreground wait for an ext4 to write. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} syncing SEC(".maps");
 
 static __always_inline struct lull_device *device_of(struct gendisk *disk, __u32 *slot)
 {
@@ -181,6 +204,48 @@ static __always_inline void record(struct lull_device *device, const struct entr
 		__sync_fetch_and_add(&device->dropped, 1);
 }
 
+/* Whether nobody of the foreground waits for what file systems write. */
+static __always_inline int nobody_syncs(void)
+{
+	__u32 key = 0;
+	__u64 *waiting;
+
+	if (!syncs_told)
+		return 0;
+	waiting = bpf_map_lookup_elem(&syncing, &key);
+	return waiting && (long long)*waiting <= 0;
+}
+
+/* Whether the current task writes a journal, and the data that have to be written before. */
+static __always_inline int is_journal(void)
+{
+	char comm[16] = {};
+
+	return !bpf_get_current_comm(comm, sizeof(comm)) && comm[0] == 'j' && comm[1] == 'b' &&
+	       comm[2] == 'd' && comm[3] == '2';
+}
+
+/*
+ * Whether a file system writes this for itself, and nobody waits for it. Other
+ * kernel threads pass on what somebody else writes.
+ */
+static __always_inline int is_upkeep(struct task_struct *task, __u32 flags)
+{
+	__u32 meta = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_META);
+
+	if (!(task->flags & PF_KTHREAD))
+		return 0;
+	switch (flags & REQ_OP_MASK) {
+	case REQ_OP_WRITE:
+		return (flags & meta || is_journal()) && nobody_syncs();
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 static __always_inline __u32 class_of(struct request *rq)
 {
 	struct bio *bio = rq->bio;
@@ -188,17 +253,20 @@ static __always_inline __u32 class_of(struct request *rq)
 	__u32 class = protect ? LULL_NEUTRAL : LULL_FOREGROUND;
 	__u32 flags = rq->cmd_flags;
 	__u32 sync = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_SYNC);
-	__u32 *tag = NULL;
+	__u32 *tag;
 
 	if (bio && (bio->bi_ioprio >> IOPRIO_CLASS_SHIFT) == IOPRIO_CLASS_IDLE)
 		class = LULL_BACKGROUND;
 	else if ((flags & REQ_OP_MASK) == REQ_OP_WRITE && !(flags & sync))
 		class = LULL_NEUTRAL;
-	if (protect || task_groups)
-		tag = bpf_map_lookup_elem(&tags, &key);
+	else if ((flags & REQ_OP_MASK) == REQ_OP_FLUSH && nobody_syncs())
+		class = LULL_NEUTRAL;
+	tag = bpf_map_lookup_elem(&tags, &key);
 	if (tag) {
 		class = *tag;
-		bpf_map_delete_elem(&tags, &key);
+		/* A neutral one has no entry, so it is asked about again when it is issued. */
+		if (class != LULL_NEUTRAL)
+			bpf_map_delete_elem(&tags, &key);
 	}
 	return class;
 }
@@ -383,8 +451,8 @@ int BPF_PROG(lull_bio_queue, struct bio *bio)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	__u64 key = (__u64)(unsigned long)bio;
-	__u32 tag = LULL_NEUTRAL;
-	__u32 slot;
+	int is_tagged = 1;
+	__u32 slot, tag;
 
 	if (!device_of(bio->bi_bdev->bd_disk, &slot))
 		return 0;
@@ -392,10 +460,46 @@ int BPF_PROG(lull_bio_queue, struct bio *bio)
 		tag = LULL_FOREGROUND;
 	else if (lull_in_idle_group(task))
 		tag = LULL_BACKGROUND;
-	if (tag != LULL_NEUTRAL)
+	else if (is_upkeep(task, bio->bi_opf))
+		tag = LULL_NEUTRAL;
+	else
+		is_tagged = 0;
+	if (is_tagged)
 		bpf_map_update_elem(&tags, &key, &tag, BPF_ANY);
 	else
 		bpf_map_delete_elem(&tags, &key);
+	return 0;
+}
+
+/*
+ * fsync, fdatasync, msync, and each synchronous write. An end without its
+ * beginning is not counted; a beginning without its end leaves what file systems
+ * write foreground, which it is where nothing is told.
+ */
+static __always_inline void count_sync(long long change)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u64 *waiting;
+	__u32 key = 0;
+
+	if (task->policy == SCHED_IDLE || lull_in_idle_group(task))
+		return;
+	waiting = bpf_map_lookup_elem(&syncing, &key);
+	if (waiting && (long long)__sync_fetch_and_add(waiting, change) + change < 0)
+		__sync_fetch_and_add(waiting, -change);
+}
+
+SEC("tp_btf/ext4_sync_file_enter")
+int BPF_PROG(lull_sync_begin, struct file *file)
+{
+	count_sync(1);
+	return 0;
+}
+
+SEC("tp_btf/ext4_sync_file_exit")
+int BPF_PROG(lull_sync_end, struct inode *inode)
+{
+	count_sync(-1);
 	return 0;
 }
 

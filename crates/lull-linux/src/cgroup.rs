@@ -15,7 +15,9 @@
 //!
 //! A group is a child of the group in which lull itself runs: that is where an ordinary user may have been given rights
 //! (delegation), the job stays under every limit it was under before, and lull's own processes stay where they are.
-//! Controllers are not enabled for it: v2 forbids that while the own group holds processes, and freezing needs none.
+//! Controllers are not enabled for it: v2 forbids that while the own group holds processes, and freezing needs none. Where the job's memory
+//! could then not be told apart, its v2 group is a sibling of the own group, if it escapes no limit by that (ADR 0018;
+//! [`Hierarchy::place`]).
 //!
 //! Life of a frozen state, as `is_frozen` tells it:
 //!
@@ -30,8 +32,8 @@
 //! next start can tell leftovers of a killed lull from groups in use ([`sweep_leftovers`]).
 //!
 //! Edge cases: a JobGroup is not removed on drop, because processes that share it after a fork would remove it under each
-//! other: its owner calls [`JobGroup::remove`]. Removal kills nothing: it thaws, moves what is left to the parent group,
-//! and retries while the kernel still counts exiting tasks.
+//! other: its owner calls [`JobGroup::remove`]. Removal kills nothing: it thaws, moves what is left to the parent group
+//! (from a sibling to the own group), and retries while the kernel still counts exiting tasks.
 
 use std::fs;
 use std::io::{self, Write};
@@ -190,13 +192,17 @@ impl JobGroup {
 
     /// The index of the group in this hierarchy, made if need be.
     fn enter_hierarchy(&mut self, name: &GroupName, hierarchy: &Hierarchy) -> Result<usize, GroupError> {
-        let own = hierarchy.own.as_deref().unwrap_or(&hierarchy.mount);
-        let path = own.join(name.to_string());
+        let place = hierarchy.place().unwrap_or(&hierarchy.mount);
+        let path = place.join(name.to_string());
         if let Some(index) = self.groups.iter().position(|group| group.path() == path) {
             return Ok(index);
         }
         fs::create_dir(&path).map_err(|cause| GroupError::new("create", &path, cause))?;
-        let opened = confine::prepare(&path)
+        let prepared = match hierarchy.own.as_deref().filter(|_| hierarchy.is_beside()) {
+            Some(own) => v2::prepare_beside(own, &path),
+            None => confine::prepare(&path),
+        };
+        let opened = prepared
             .map_err(|cause| GroupError::new("prepare", &path, cause))
             .and_then(|()| open_group(&path));
         let group = opened.inspect_err(|_| {
@@ -340,7 +346,7 @@ fn procs_in(path: &Path) -> io::Result<Vec<i32>> {
     Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
 }
 
-/// Thaws a group, moves its processes to the parent and removes it. Gone already is as good.
+/// Thaws a group, moves its processes to the parent (or the own group that it stood beside) and removes it. Gone already is as good.
 fn dissolve(group: &dyn Group) -> Result<(), GroupError> {
     let path = group.path();
     if group.is_frozen().is_some() {
@@ -354,10 +360,10 @@ fn dissolve(group: &dyn Group) -> Result<(), GroupError> {
             Err(error) if tries >= REMOVE_TRIES => return Err(GroupError::new("remove", path, error)),
             Err(_) => {}
         }
-        if let Some(parent) = path.parent() {
+        if let Some(home) = v2::home(path).or_else(|| path.parent().map(Path::to_owned)) {
             for pid in procs_in(path).unwrap_or_default() {
                 // A process may exit in between, or belong to a namespace not seen here: the next round tells.
-                let _next_round = put(&parent.join("cgroup.procs"), &pid.to_string());
+                let _next_round = put(&home.join("cgroup.procs"), &pid.to_string());
             }
         }
         tries += 1;
@@ -370,15 +376,21 @@ fn why_not(facts: &CgroupFacts, controller: &str, gives: fn(&Hierarchy) -> bool)
     let Some(hierarchy) = facts.v1_of(controller).or(facts.v2.as_ref()) else {
         return "no control groups are mounted".to_owned();
     };
-    let place = hierarchy.own.as_deref().unwrap_or(&hierarchy.mount).display();
+    let place = hierarchy.place().unwrap_or(&hierarchy.mount).display();
     match &hierarchy.child {
         Trial::Fails { errno, why } if [libc::EACCES, libc::EPERM, libc::EROFS].contains(errno) => format!(
             "no group may be made in {place}: {why}; `systemd-run --user --scope lull run …` starts lull in a group of yours"
         ),
         Trial::Fails { why, .. } => format!("no group may be made in {place}: {why}"),
-        Trial::Works if !gives(hierarchy) && hierarchy.version == 2 && controller == "cpu" => {
+        Trial::Works
+            if !gives(hierarchy) && hierarchy.version == 2 && ["cpu", "memory"].contains(&controller) =>
+        {
+            let beside = match &hierarchy.beside {
+                Some(Trial::Fails { why, .. }) => format!("; beside it: {why}"),
+                _ => String::new(),
+            };
             format!(
-                "group {place} does not hand the cpu controller down, and may not while it holds processes"
+                "group {place} does not hand the {controller} controller down, and may not while it holds processes{beside}"
             )
         }
         Trial::Works => format!("groups in {place} do not offer it (kernel {controller} support is missing)"),

@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{GroupError, GroupName, dissolve, open_group, put};
-use crate::probe::CgroupFacts;
+use crate::probe::{CgroupFacts, Hierarchy};
 
 /// How large v1 writes "no limit", at least.
 const UNLIMITED: u64 = 1 << 62;
@@ -145,12 +145,12 @@ impl MemoryGroup {
         (is_v1 || path.join("memory.max").exists()).then(|| Self { path: path.to_owned(), is_v1 })
     }
 
-    /// Makes a group below the one in which this process runs.
+    /// Makes a group where those of jobs are made.
     ///
     /// # Errors
     /// When there is no memory controller to be had, or the group cannot be made.
     pub fn create(name: &GroupName, facts: &CgroupFacts) -> Result<Self, GroupError> {
-        let own = facts.accounting().and_then(|hierarchy| hierarchy.own.as_deref()).ok_or_else(|| {
+        let own = facts.accounting().and_then(Hierarchy::place).ok_or_else(|| {
             let cause =
                 io::Error::new(io::ErrorKind::Unsupported, "no memory controller is handed down here");
             GroupError::new("create", Path::new("memory"), cause)

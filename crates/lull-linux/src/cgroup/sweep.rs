@@ -33,9 +33,9 @@ pub fn sweep_leftovers(root: &Root, facts: &CgroupFacts) -> Swept {
     let v1 = facts.v1.iter().filter(|hierarchy| hierarchy.controllers.iter().any(useful));
     for hierarchy in facts.v2.iter().chain(v1) {
         let mut budget = MAX_DIRECTORIES;
-        // The own group first: leftovers most often lie beside us.
-        if let Some(own) = &hierarchy.own {
-            visit(root, own, 0, &mut budget, &mut swept);
+        // Where jobs' groups are made comes first: leftovers most often lie beside us.
+        for place in [hierarchy.own.as_deref(), hierarchy.place()].into_iter().flatten() {
+            visit(root, place, 0, &mut budget, &mut swept);
         }
         visit(root, &hierarchy.mount, MAX_DEPTH, &mut budget, &mut swept);
     }

@@ -29,6 +29,7 @@ fn hierarchy(version: u8, own: &Path, child: Trial) -> Hierarchy {
         own: Some(own.to_owned()),
         at_root: false,
         child,
+        beside: None,
         freeze: version == 2,
         cpu_idle: false,
         kill: version == 2,

@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::{Group, borrow};
+use super::{Group, borrow, put};
 
 pub(super) struct Group2 {
     path: PathBuf,
@@ -47,3 +47,28 @@ impl Group for Group2 {
         Some(events.lines().any(|line| line == "frozen 1"))
     }
 }
+
+/// Gives a new group beside the own one the limit that it may not leave behind: so many tasks more, and no more than that.
+pub(super) fn prepare_beside(own: &Path, path: &Path) -> io::Result<()> {
+    match std::fs::read_to_string(own.join("pids.max")) {
+        Ok(most) => put(&path.join("pids.max"), most.trim()),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The group of this process, if that one stands beside it. Their parent takes no processes.
+pub(super) fn home(path: &Path) -> Option<PathBuf> {
+    home_of(path, &std::fs::read_to_string("/proc/self/cgroup").ok()?)
+}
+
+fn home_of(path: &Path, memberships: &str) -> Option<PathBuf> {
+    let parent = path.parent()?;
+    let hands_down = std::fs::read_to_string(parent.join("cgroup.subtree_control")).ok()?;
+    let own = memberships.lines().find_map(|line| line.strip_prefix("0::"))?;
+    // A mount may show a part of the tree only, but the group's name is the same.
+    let home = parent.join(Path::new(own).file_name()?);
+    (!hands_down.trim().is_empty() && home.join("cgroup.procs").exists()).then_some(home)
+}
+
+#[cfg(test)]
+mod tests;

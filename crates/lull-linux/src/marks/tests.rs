@@ -38,6 +38,7 @@ fn v2(child: Trial, freeze: bool, cpu_idle: bool) -> CgroupFacts {
         own: Some("/sys/fs/cgroup/own".into()),
         at_root: false,
         child,
+        beside: None,
         freeze,
         cpu_idle,
         kill: true,

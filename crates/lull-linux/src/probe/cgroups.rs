@@ -7,8 +7,9 @@
 //!
 //! Edge cases: in a container the mount may show a subtree only: the group's path is taken relative to the mount's root;
 //! a path with `..` (a group outside the namespace) can't be reached. v2's `cpu.idle` exists in a child only if the
-//! parent hands the cpu controller down, which it may not do while it holds processes: never changed here. A mount namespace may
-//! show no hierarchy at all (`ip netns exec`): see [`super::elsewhere`].
+//! parent hands the cpu controller down, which it may not do while it holds processes: never changed here. Where that leaves the job
+//! without a memory group, its group may stand beside the own one: see `beside`. A mount namespace may show no hierarchy at all
+//! (`ip netns exec`): see [`super::elsewhere`].
 //!
 //! Source: cgroups(7), `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/freezer-subsystem.rst`.
 
@@ -20,6 +21,8 @@ use super::{Kernel, Trial, elsewhere};
 use crate::cgroup::GroupName;
 use crate::root::Root;
 use crate::topology::mounts::{Mount, MountTable};
+
+mod beside;
 
 /// Which kinds of hierarchy are mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,16 +57,31 @@ pub struct Hierarchy {
     pub at_root: bool,
     /// Making a child of the own group.
     pub child: Trial,
-    /// Can a child be frozen?
+    /// v2: making the job's group a sibling of the own group, tried where a child has no memory controller and nothing else gives one.
+    pub beside: Option<Trial>,
+    /// Can the job's group be frozen?
     pub freeze: bool,
-    /// Can a child be made a CPU idle group?
+    /// Can it be made a CPU idle group?
     pub cpu_idle: bool,
-    /// Can a child be killed as a whole?
+    /// Can it be killed as a whole?
     pub kill: bool,
-    /// Can a child be confined to some CPUs, with the affinities that its tasks set themselves kept? (Linux 6.2)
+    /// Can it be confined to some CPUs, with the affinities that its tasks set themselves kept? (Linux 6.2)
     pub cpuset: bool,
-    /// Can a child's memory be limited?
+    /// Can its memory be limited?
     pub memory: bool,
+}
+
+impl Hierarchy {
+    /// Are jobs' groups made beside the own group, instead of below it?
+    pub fn is_beside(&self) -> bool {
+        self.beside.as_ref().is_some_and(Trial::works)
+    }
+
+    /// The group below which jobs' groups are made, if this mount shows it.
+    pub fn place(&self) -> Option<&Path> {
+        let own = self.own.as_deref()?;
+        if self.is_beside() { own.parent() } else { Some(own) }
+    }
 }
 
 /// All hierarchies.
@@ -110,7 +128,14 @@ impl CgroupFacts {
             (false, false) => Layout::V1,
             (false, true) => Layout::Absent,
         };
-        Self { layout, v2, v1 }
+        let mut facts = Self { layout, v2, v1 };
+        if attempt
+            && facts.accounting().is_none()
+            && let Some(v2) = facts.v2.as_mut().filter(|v2| v2.child.works())
+        {
+            beside::try_beside(root, v2);
+        }
+        facts
     }
 
     /// The v1 hierarchy of a controller.
@@ -195,6 +220,7 @@ fn describe(root: &Root, mount: &Mount, controllers: &[&str], own_path: &str) ->
             }
         },
         own,
+        beside: None,
         freeze: false,
         cpu_idle: false,
         kill: false,
@@ -212,6 +238,16 @@ fn own_directory(mount: &Mount, own_path: &str) -> Option<PathBuf> {
     own.strip_prefix(&mount.fs_root).ok().map(|below| mount.point.join(below))
 }
 
+/// Notes what a group for a job has.
+fn offers(group: &Path, keeps_affinities: bool, hierarchy: &mut Hierarchy) {
+    let has = |name: &str| group.join(name).exists();
+    hierarchy.freeze = has("cgroup.freeze") || has("freezer.state");
+    hierarchy.cpu_idle = has("cpu.idle");
+    hierarchy.kill = has("cgroup.kill");
+    hierarchy.memory = has("memory.limit_in_bytes") || has("memory.max");
+    hierarchy.cpuset = has("cpuset.cpus") && keeps_affinities;
+}
+
 /// Makes a child group, looks at what it has, and removes it.
 fn try_child(root: &Root, hierarchy: &mut Hierarchy) {
     let Some(own) = hierarchy.own.as_deref() else { return };
@@ -221,12 +257,7 @@ fn try_child(root: &Root, hierarchy: &mut Hierarchy) {
     if made.is_err() {
         return;
     }
-    let has = |name: &str| child.join(name).exists();
-    hierarchy.freeze = has("cgroup.freeze") || has("freezer.state");
-    hierarchy.cpu_idle = has("cpu.idle");
-    hierarchy.kill = has("cgroup.kill");
-    hierarchy.memory = has("memory.limit_in_bytes") || has("memory.max");
-    hierarchy.cpuset = has("cpuset.cpus") && Kernel::read(root).at_least(6, 2);
+    offers(&child, Kernel::read(root).at_least(6, 2), hierarchy);
     let entered = std::fs::OpenOptions::new().write(true).open(child.join("cgroup.procs"));
     if let Err(error) = entered {
         hierarchy.child = Trial::Fails {

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use lull_linux::marks::Plan;
-use lull_linux::probe::{Facts, Trial};
+use lull_linux::probe::{Facts, Layout, Trial};
 use lull_linux::topology::DiskKind;
 use serde::Serialize;
 
@@ -26,6 +26,7 @@ pub(super) fn all(facts: &Facts, plan: &Plan, program: &Path, systemd: bool) -> 
         gate(facts),
         hold(facts, systemd),
         cpu(facts, plan, systemd),
+        memory(facts, systemd),
         pressure(facts),
     ];
     host.into_iter().flatten().chain(disks(facts)).collect()
@@ -130,6 +131,20 @@ fn hold(facts: &Facts, systemd: bool) -> Option<Advice> {
         );
     }
     None
+}
+
+/// A scope of its own has no limits and stands in a slice: the job's group finds room beside it.
+fn memory(facts: &Facts, systemd: bool) -> Option<Advice> {
+    let v2 = facts.cgroups.v2.as_ref()?;
+    let is_refused = v2.beside.as_ref().is_some_and(|beside| !beside.works());
+    if !(is_refused && systemd && facts.user.euid == 0 && facts.cgroups.layout == Layout::V2) {
+        return None;
+    }
+    advice(
+        "Start lull in a scope of its own: the job then has a memory group beside it, with a ceiling that gives way to the foreground \
+         and keeps the job from growing.",
+        Some("systemd-run --scope lull run -- CMD".to_owned()),
+    )
 }
 
 fn cpu(facts: &Facts, plan: &Plan, systemd: bool) -> Option<Advice> {

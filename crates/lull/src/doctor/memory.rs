@@ -1,6 +1,6 @@
 //! What becomes of a large job's memory here: from the facts alone, nothing is loaded.
 
-use lull_linux::probe::Facts;
+use lull_linux::probe::{CgroupFacts, Facts, Trial};
 use serde::Serialize;
 
 use super::page::{Page, Tone};
@@ -15,7 +15,7 @@ pub(super) struct Memory {
     /// Why what the job reads stays in the page cache; `None`: it does not.
     cache_stays: Option<String>,
     /// By what the job's memory is taken for the foreground.
-    by: &'static str,
+    by: String,
     /// Whether the job has a memory group of its own.
     has_group: bool,
     /// Whether the job's memory is managed at all.
@@ -37,13 +37,8 @@ impl Memory {
         } else {
             None
         };
-        let version = facts.cgroups.accounting().map(|hierarchy| hierarchy.version);
-        let by = match version {
-            Some(2) => "memory.high of its group",
-            Some(_) => "process_madvise, and the limit of its version 1 group",
-            None => "process_madvise, since no memory controller is handed down here",
-        };
-        Self { cache_stays: lacks.map(str::to_owned), by, has_group: version.is_some(), is_managed }
+        let has_group = facts.cgroups.accounting().is_some();
+        Self { cache_stays: lacks.map(str::to_owned), by: by(&facts.cgroups), has_group, is_managed }
     }
 
     /// Tells.
@@ -70,6 +65,23 @@ impl Memory {
                 page.line("working set", Tone::Bad, "left to the kernel: no cgroup v2 group can be made")
             }
         }
+    }
+}
+
+/// By what memory is taken, and which way the job's group goes.
+fn by(cgroups: &CgroupFacts) -> String {
+    let place =
+        |beside: bool| if beside { ", made beside lull's own group, which holds processes" } else { "" };
+    let beside = cgroups.v2.as_ref().and_then(|v2| v2.beside.as_ref());
+    match (cgroups.accounting(), beside) {
+        (Some(group), _) if group.version == 2 => {
+            format!("memory.high of its group{}", place(group.is_beside()))
+        }
+        (Some(_), _) => "process_madvise, and the limit of its version 1 group".to_owned(),
+        (None, Some(Trial::Fails { why, .. })) => format!(
+            "process_madvise, since no memory controller is handed down here; a group beside lull's own gives none: {why}"
+        ),
+        (None, _) => "process_madvise, since no memory controller is handed down here".to_owned(),
     }
 }
 

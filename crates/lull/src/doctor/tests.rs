@@ -17,6 +17,7 @@ pub(super) fn facts() -> Facts {
         own: Some("/sys/fs/cgroup/own".into()),
         at_root: false,
         child: Trial::Works,
+        beside: None,
         freeze: true,
         cpu_idle: true,
         kill: true,

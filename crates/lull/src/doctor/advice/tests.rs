@@ -83,3 +83,15 @@ fn read_only_and_missing_hierarchies_are_told_apart() {
     facts.cgroups.v2 = None;
     assert!(hold(&facts, true).unwrap().command.unwrap().contains("mount -t cgroup2"));
 }
+
+#[test]
+fn root_in_a_service_is_told_how_to_get_a_memory_group() {
+    let mut facts = facts();
+    facts.user.euid = 0;
+    assert_eq!(memory(&facts, true), None);
+    facts.cgroups.v2.as_mut().unwrap().beside = Some(Trial::fails("lull runs in a service"));
+    assert!(memory(&facts, true).unwrap().command.unwrap().starts_with("systemd-run --scope"));
+    assert_eq!(memory(&facts, false), None, "without systemd");
+    facts.user.euid = 1000;
+    assert_eq!(memory(&facts, true), None);
+}

@@ -29,5 +29,16 @@ fn the_page_tells_when_it_begins_and_by_what_memory_is_taken() {
     if let Some(own) = &mut host.cgroups.v2 {
         own.memory = true;
     }
-    assert!(text(&Memory::of(&host)).contains("memory.high"));
+    let below = text(&Memory::of(&host));
+    assert!(below.contains("memory.high") && !below.contains("beside"), "{below}");
+    host.cgroups.v2.as_mut().unwrap().beside = Some(Trial::Works);
+    assert!(text(&Memory::of(&host)).contains("beside"));
+}
+
+#[test]
+fn why_the_job_s_group_stays_below_is_told() {
+    let mut host = facts();
+    host.cgroups.v2.as_mut().unwrap().beside = Some(Trial::fails("lull runs in a service"));
+    let by = Memory::of(&host).by;
+    assert!(by.contains("process_madvise") && by.contains("lull runs in a service"), "{by}");
 }

@@ -227,8 +227,11 @@ impl Lender {
     /// When something may change even if nothing happens.
     pub fn next_change(&self, now: Nanos) -> Option<Nanos> {
         // What is owed waits for the end of a withheld epoch.
-        let waits = self.lending == Lending::Held && self.schedule.part() != Part::Withheld;
-        let due = if waits { self.floor.due(now) } else { None };
+        let due = match (self.lending, self.schedule.part()) {
+            (Lending::Held, Part::Lent | Part::Probe) => self.floor.due(now),
+            (Lending::Forced, _) => self.floor.ends(),
+            _ => None,
+        };
         [self.schedule.next_change(), due].into_iter().flatten().min()
     }
 

@@ -61,6 +61,16 @@ impl Floor {
         self.forced
     }
 
+    /// When nothing is owed any more, if the job runs until then; `None` unless it has to.
+    pub(super) fn ends(&self) -> Option<Nanos> {
+        // While it runs, what is owed grows by its share and shrinks by all of the time.
+        let rest = 1.0 - self.share.fraction();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float saturates")]
+        let left = Nanos((self.owed.0 as f64 / rest.max(f64::MIN_POSITIVE)).ceil() as u64);
+        let (then, _) = self.latest.filter(|_| self.forced)?;
+        Some(then.plus(left.max(Nanos(1))))
+    }
+
     /// When the job will have to run, if it is held until then.
     pub(super) fn due(&self, now: Nanos) -> Option<Nanos> {
         (self.share > Share::ZERO).then(|| self.last_run.plus(self.longest).max(now.plus(Nanos(1))))

@@ -372,7 +372,8 @@ impl Engine {
         // Requests beyond one per call that was let go are those of a job that reads around the gate.
         let started: u64 = self.disks.iter().map(|disk| disk.latest().background.started).sum();
         let background = started.saturating_sub(self.granted_calls);
-        if self.reader.is_due(now) {
+        let is_held = self.wants_frozen(now);
+        if self.reader.is_due(now, is_held) {
             let pids = if background > self.background_seen || self.reader.is_following() {
                 self.family.pids()
             } else {
@@ -381,7 +382,7 @@ impl Engine {
             self.background_seen = background;
             let (disks, known) = (&self.disks, &mut self.disk_of_dev);
             let was_following = self.reader.is_following();
-            self.reader.look(now, &pids, |dev| {
+            self.reader.look(is_held, &pids, |dev| {
                 let disk = *known.entry(dev).or_insert_with(|| find_disk(disks, dev));
                 disk.map(|disk| (disk, disks[disk].traits.read_ahead_bytes))
             });
@@ -400,7 +401,7 @@ impl Engine {
                 self.step(disk, now, Input::Arrive(ticket));
             }
         }
-        Some(self.reader.next_look())
+        self.reader.next_look(is_held)
     }
 
     /// A call that waits delays the handling of a signal sent to its thread: such calls are let go. Calls of dead

@@ -1,7 +1,8 @@
 //! Reading ahead for the job while the foreground is at work: which of its files are followed, and whose turn it is.
 //!
-//! The job's descriptors are looked through every millisecond, and only while the foreground is at work and the
-//! job makes requests that no gate has seen. Each piece is a background request like any other: it has a ticket, waits
+//! The job's descriptors are looked through every millisecond, or as often as takes a tenth of the time where there are many, and
+//! only while the foreground is at work and the job makes requests that no gate has seen. A job that is held opens and reads
+//! nothing: it is looked at once, for what it did last. Each piece is a background request like any other: it has a ticket, waits
 //! in its disk's queue and is read when it is let go. Policy: [`lull_core::ahead`].
 
 use std::collections::HashMap;
@@ -9,10 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lull_core::{Ahead, Nanos, Piece, Ticket};
+use lull_linux::clock;
 use lull_linux::gate::ahead::{BREAK_OFF_BYTES, BreakOff, OpenFile, Slot, slots};
 
 /// How often the job's descriptors are looked through.
 const LOOK_EVERY: Nanos = Nanos::from_millis(1);
+/// With many descriptors: from one look to the next so many times what it took.
+const COST_SHARE: u64 = 10;
 /// Files followed at once; a job with more reads the rest without read-ahead of ours.
 const MAX_FILES: usize = 64;
 /// A burst that is in the device cannot be broken off: tries, one for each look.
@@ -80,32 +84,35 @@ impl ReadAhead {
 #[derive(Default)]
 pub(crate) struct Reader {
     files: HashMap<Slot, Followed>,
-    looked: Nanos,
+    /// When the next look is due, and whether the job was held at the last one.
+    next: Nanos,
+    looked_held: bool,
     next_ticket: u64,
     /// What was read so far.
     pub(crate) done: ReadAhead,
 }
 
 impl Reader {
-    /// Whether it is time to look through the job's descriptors.
-    pub(crate) fn is_due(&self, now: Nanos) -> bool {
-        now.since(self.looked) >= LOOK_EVERY
+    /// Whether it is time to look through the job's descriptors; `is_held`: the job is held now.
+    pub(crate) fn is_due(&self, now: Nanos, is_held: bool) -> bool {
+        now >= self.next && !(is_held && self.looked_held)
     }
 
-    /// When that will be.
-    pub(crate) fn next_look(&self) -> Nanos {
-        self.looked.plus(LOOK_EVERY)
+    /// When that will be; `None` while the job is held and was looked at.
+    pub(crate) fn next_look(&self, is_held: bool) -> Option<Nanos> {
+        (!(is_held && self.looked_held)).then_some(self.next)
     }
 
     /// Looks through the descriptors of these processes; `disk_of` tells which disk serves a
     /// file system, and how many bytes the kernel reads ahead there.
     pub(crate) fn look(
         &mut self,
-        now: Nanos,
+        is_held: bool,
         pids: &[i32],
         mut disk_of: impl FnMut(u64) -> Option<(usize, u64)>,
     ) {
-        self.looked = now;
+        let began = clock::now();
+        self.looked_held = is_held;
         self.files.values_mut().for_each(|followed| followed.seen = false);
         let mut breaks = BREAKS_PER_LOOK;
         for slot in pids.iter().flat_map(|pid| slots(*pid)) {
@@ -138,6 +145,8 @@ impl Reader {
         }
         // A piece that still waits keeps its file until it is let go.
         self.files.retain(|_, followed| followed.seen || followed.asked.is_some());
+        let ended = clock::now();
+        self.next = ended.plus(ended.since(began).times(COST_SHARE).max(LOOK_EVERY));
     }
 
     /// New requests, one per file at most: tickets with their disks.

@@ -116,6 +116,14 @@ pub(crate) fn set_weight(thread: u32, nice: libc::c_int) {
     let _ = std::fs::write(format!("/proc/{thread}/autogroup"), nice.to_string());
 }
 
+/// From now on this thread, and those it starts, take no CPU from a task that runs when they are woken, unless that is of the idle
+/// class: what has slept for long would come first, however little it weighs, and stay until it sleeps again.
+fn let_others_run() {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: integers, and one sched_param that lives through the call; 0 is the calling thread. Its nice value stays.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
+}
+
 fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
     engine.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -271,6 +279,7 @@ impl Supervisor {
         // session, which is the supervisor's own; the file is missing without autogroup.
         let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
         set_weight(std::process::id(), LOWEST);
+        let_others_run();
         let read_ahead = ReadAhead::default();
         // The job may read before the listener stands: as early as can be.
         let mut memory = self.settings.memory.and_then(|aim| {

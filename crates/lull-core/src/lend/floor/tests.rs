@@ -24,6 +24,26 @@ fn a_job_that_is_always_held_runs_for_its_share() {
 }
 
 #[test]
+fn a_forced_run_ends_when_nothing_is_owed_also_where_nobody_looks_in_between() {
+    let mut floor = Floor::new(Share::percent(2), ms(150));
+    let (mut now, mut ran, mut forced) = (ms(1), Nanos::ZERO, Nanos::ZERO);
+    assert_eq!(floor.ends(), None);
+    // Looked at every 5 ms, and when a run is said to end.
+    while now < ms(30_000) {
+        let runs = floor.step(now, ran, true);
+        assert_eq!(floor.ends().is_some(), runs);
+        let next = floor.ends().unwrap_or(Nanos::MAX).min(now.plus(ms(5)));
+        assert!(next > now);
+        if runs {
+            ran = ran.plus(next.since(now));
+            forced = ran;
+        }
+        now = next;
+    }
+    assert!((ms(580)..ms(620)).contains(&forced), "{forced} of 600 ms");
+}
+
+#[test]
 fn a_job_that_runs_enough_is_never_forced() {
     let mut floor = Floor::new(Share::percent(5), ms(100));
     for at in 0..10_000 {

@@ -5,8 +5,8 @@
 //! al., section 3.2: more than 200 times its time).
 //!
 //! Approach: a *reserve* is kept free ahead of demand. While others grow, as much again as they took of late is *wanted*
-//! free beside it, `AHEAD` times: taking pages is slower than filling them, so it has to begin long before nothing is
-//! left. When less than that is free, pages of the job go in batches that are large beside what the kernel takes at a time
+//! free beside it, `AHEAD` times, or what they will take while a batch goes if they go on as fast: taking pages is slower than
+//! filling them, so it has to begin long before nothing is left. When less than that is free, pages of the job go in batches that are large beside what the kernel takes at a time
 //! (their section 3.3). From then on the job has a *ceiling*, so that it does not take back what it gave; the ceiling rises
 //! again, slowly, while much is free. Where memory is scarce the job has one before it gave anything, so that it cannot take
 //! the reserve between two looks. The reserve itself follows the pressure: it doubles while the foreground has to wait for
@@ -54,6 +54,8 @@ const MOST_BATCH: u64 = 64 << 20;
 const LATELY: Nanos = Nanos::from_millis(500);
 /// This many times what others took of late is wanted free, …
 const AHEAD: u64 = 2;
+/// … or what they take in this time at the pace of late: a batch lasts about as long.
+const HORIZON: Nanos = Nanos::from_millis(100);
 /// … beside the reserve, but not more than one part in these of all there is.
 const MOST_AHEAD_PART: u64 = 4;
 /// With less free than one part in these of all there is, memory is scarce.
@@ -161,6 +163,8 @@ pub struct Room {
     grew: Nanos,
     /// What others took of late, what they waited for, and how long.
     rise_bytes: u64,
+    /// The fastest that they grew between two looks of late, as bytes in [`HORIZON`].
+    pace_bytes: u64,
     stalls: u64,
     stalled: Nanos,
     /// Pages that others lost of late.
@@ -188,6 +192,7 @@ impl Room {
             reserve_since: Nanos::ZERO,
             grew: Nanos::ZERO,
             rise_bytes: 0,
+            pace_bytes: 0,
             stalls: 0,
             stalled: Nanos::ZERO,
             refaults: 0,
@@ -230,7 +235,7 @@ impl Room {
     /// What is to be free now: the reserve, and more while others grow.
     fn wanted(&self, view: &RoomView) -> u64 {
         let ahead = self.rise_bytes.saturating_mul(AHEAD).min(view.total_bytes / MOST_AHEAD_PART);
-        self.reserve_bytes + ahead
+        self.reserve_bytes + ahead.max(self.pace_bytes)
     }
 
     /// A look at the memory.
@@ -239,7 +244,7 @@ impl Room {
         let passed = now.since(self.looked);
         self.looked = now;
         self.follow_pressure(now, view, &before, passed);
-        self.follow_growth(now, view, &before, passed);
+        let pace_bytes = self.follow_growth(now, view, &before, passed);
         let is_losing = self.follow_losses(view, &before, passed);
         let wanted = self.wanted(view);
         let is_short = (view.free_bytes < wanted || is_losing) && view.job_bytes > self.floor();
@@ -247,7 +252,9 @@ impl Room {
         let holds = is_short && (self.tries.is_due(now) || view.job_bytes >= self.stuck_bytes + LEAST_BATCH);
         let mut page_out_bytes = 0;
         if holds {
-            let missing = wanted.saturating_sub(view.free_bytes).clamp(LEAST_BATCH, MOST_BATCH);
+            // Whoever grows still will want so much more before the batch has gone.
+            let missing =
+                wanted.saturating_sub(view.free_bytes).max(pace_bytes).clamp(LEAST_BATCH, MOST_BATCH);
             let batch = self.batch_bytes.unwrap_or(missing);
             page_out_bytes = batch.min(view.job_bytes - self.floor());
             self.asked = Some(Asked { job_bytes: view.job_bytes, batch_bytes: page_out_bytes });
@@ -318,14 +325,20 @@ impl Room {
         }
     }
 
-    /// Adds what others took since the last look to what they took of late, of which some is forgotten.
-    fn follow_growth(&mut self, now: Nanos, view: &RoomView, before: &RoomView, passed: Nanos) {
+    /// Adds what others took since the last look to what they took of late, of which some is forgotten; returns their pace since then,
+    /// as bytes in [`HORIZON`].
+    fn follow_growth(&mut self, now: Nanos, view: &RoomView, before: &RoomView, passed: Nanos) -> u64 {
         let (others, others_before) = (view.others_bytes(), before.others_bytes());
         if others > others_before + CALM_BYTES {
             self.grew = now;
         }
         let rise = (self.rise_bytes + others).saturating_sub(others_before);
         self.rise_bytes = lately(rise, passed);
+        let grown = u128::from(others.saturating_sub(others_before));
+        let pace = grown * u128::from(HORIZON.0) / u128::from(passed.max(SOONEST).0);
+        let pace = u64::try_from(pace).unwrap_or(u64::MAX).min(view.total_bytes / MOST_AHEAD_PART);
+        self.pace_bytes = lately(self.pace_bytes, passed).max(pace);
+        pace
     }
 
     /// The reserve doubles while the foreground waits for pages and the job has some to give; else it shrinks.

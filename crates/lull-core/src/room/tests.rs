@@ -94,6 +94,25 @@ fn batches_are_large_and_grow_with_the_foreground() {
 }
 
 #[test]
+fn a_sudden_pace_is_answered_at_once_and_forgotten_when_it_ends() {
+    let mut machine = Machine::new(0, 0, 120);
+    machine.look();
+    machine.foreground = 4 * MIB;
+    machine.now = machine.now.plus(Nanos::from_millis(4));
+    machine.look();
+    // More than a mebibyte in a millisecond, with 52 MiB free still.
+    machine.foreground = 20 * MIB;
+    machine.now = machine.now.plus(Nanos::from_millis(6));
+    let sudden = machine.look().page_out_bytes;
+    assert_eq!(sudden, 48 * MIB, "what is taken while it goes, too");
+    let given = machine.job;
+    for _ in 0..100 {
+        machine.look();
+    }
+    assert_eq!(machine.job, given);
+}
+
+#[test]
 fn a_foreground_that_fills_faster_than_pages_leave_does_not_wait() {
     // In a millisecond: clearing pages, and writing them out.
     const FILL: u64 = 2 * MIB;

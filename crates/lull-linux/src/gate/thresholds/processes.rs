@@ -24,7 +24,7 @@ const RANGE: u64 = 4 << 20;
 /// And at least: one is two system calls, whatever it gives.
 const LEAST_RANGE: u64 = 256 << 10;
 /// A call lasts no longer, but for the range that it has begun. Twice as long as a whole batch takes.
-const LONGEST: Nanos = Nanos::from_millis(250);
+pub(super) const LONGEST: Nanos = Nanos::from_millis(250);
 
 /// See the module.
 pub struct ProcessMemory {

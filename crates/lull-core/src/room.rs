@@ -6,8 +6,8 @@
 //!
 //! Approach: a *reserve* is kept free ahead of demand. While others grow, as much again as they took of late is *wanted*
 //! free beside it, `AHEAD` times, or what they will take while a batch goes if they go on as fast: taking pages is slower than
-//! filling them, so it has to begin long before nothing is left. When less than that is free, pages of the job go in batches that are large beside what the kernel takes at a time
-//! (their section 3.3). From then on the job has a *ceiling*, so that it does not take back what it gave; the ceiling rises
+//! filling them, so it has to begin long before nothing is left. When less than that is free, pages of the job go in
+//! batches that are large beside what the kernel takes at a time (their section 3.3). From then on the job has a *ceiling*, so that it does not take back what it gave; the ceiling rises
 //! again, slowly, while much is free. Where memory is scarce the job has one before it gave anything, so that it cannot take
 //! the reserve between two looks. The reserve itself follows the pressure: it doubles while the foreground has to wait for
 //! pages (it faults them in again, or stands still for want of memory), and shrinks while it does not. Waits of late count, so that it does
@@ -334,10 +334,14 @@ impl Room {
         }
         let rise = (self.rise_bytes + others).saturating_sub(others_before);
         self.rise_bytes = lately(rise, passed);
-        let grown = u128::from(others.saturating_sub(others_before));
-        let pace = grown * u128::from(HORIZON.0) / u128::from(passed.max(SOONEST).0);
+        // What the job lost of its page cache looks as if others had half of it.
+        let lost = before.job_bytes.saturating_sub(view.job_bytes) / 2;
+        let grown = if view.is_of(before) { others.saturating_sub(others_before + lost) } else { 0 };
+        let pace = u128::from(grown) * u128::from(HORIZON.0) / u128::from(passed.max(SOONEST).0);
         let pace = u64::try_from(pace).unwrap_or(u64::MAX).min(view.total_bytes / MOST_AHEAD_PART);
-        self.pace_bytes = lately(self.pace_bytes, passed).max(pace);
+        // Who gives memory back takes it from there the next time.
+        let before = if others < others_before { 0 } else { lately(self.pace_bytes, passed) };
+        self.pace_bytes = before.max(pace);
         pace
     }
 

@@ -53,7 +53,8 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 enum req_flag_bits {
 	__REQ_SYNC = 11,
-	__REQ_META = 12,
+	__REQ_FUA = 17,
+	__REQ_PREFLUSH = 18,
 };
 struct file;
 struct inode;
@@ -120,6 +121,14 @@ struct {
 	__type(key, __u64);
 	__type(value, __u32);
 } tags SEC(".maps");
+
+/* By slot: whether who last asked for a flush is no foreground. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LULL_MAX_DEVICES);
+	__type(key, __u32);
+	__type(value, __u32);
+} quiet_flushes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -227,17 +236,16 @@ static __always_inline int is_journal(void)
 
 /*
  * Whether a file system writes this for itself, and nobody waits for it. Other
- * kernel threads pass on what somebody else writes.
+ * kernel threads pass on what somebody else writes; nobody ever waits for a
+ * discard of theirs.
  */
 static __always_inline int is_upkeep(struct task_struct *task, __u32 flags)
 {
-	__u32 meta = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_META);
-
 	if (!(task->flags & PF_KTHREAD))
 		return 0;
 	switch (flags & REQ_OP_MASK) {
 	case REQ_OP_WRITE:
-		return (flags & meta || is_journal()) && nobody_syncs();
+		return is_journal() && nobody_syncs();
 	case REQ_OP_DISCARD:
 	case REQ_OP_WRITE_ZEROES:
 		return 1;
@@ -246,7 +254,27 @@ static __always_inline int is_upkeep(struct task_struct *task, __u32 flags)
 	}
 }
 
-static __always_inline __u32 class_of(struct request *rq)
+/*
+ * A flush has no bio of its own: nobody of the foreground waits for it if the
+ * bio that asked for one last was not the foreground's.
+ */
+static __always_inline int is_quiet_flush(__u32 slot)
+{
+	__u32 *quiet = bpf_map_lookup_elem(&quiet_flushes, &slot);
+
+	return quiet && *quiet && nobody_syncs();
+}
+
+static __always_inline void note_flush(struct bio *bio, __u32 slot, __u32 quiet)
+{
+	__u32 fua = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_FUA);
+	__u32 preflush = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH);
+
+	if (bio->bi_opf & (fua | preflush))
+		bpf_map_update_elem(&quiet_flushes, &slot, &quiet, BPF_ANY);
+}
+
+static __always_inline __u32 class_of(struct request *rq, __u32 slot)
 {
 	struct bio *bio = rq->bio;
 	__u64 key = (__u64)(unsigned long)bio;
@@ -259,7 +287,7 @@ static __always_inline __u32 class_of(struct request *rq)
 		class = LULL_BACKGROUND;
 	else if ((flags & REQ_OP_MASK) == REQ_OP_WRITE && !(flags & sync))
 		class = LULL_NEUTRAL;
-	else if ((flags & REQ_OP_MASK) == REQ_OP_FLUSH && nobody_syncs())
+	else if ((flags & REQ_OP_MASK) == REQ_OP_FLUSH && is_quiet_flush(slot))
 		class = LULL_NEUTRAL;
 	tag = bpf_map_lookup_elem(&tags, &key);
 	if (tag) {
@@ -285,7 +313,7 @@ static __always_inline void arrive(struct request *rq)
 	device = device_of(rq->q->disk, &entry.slot);
 	if (!device)
 		return;
-	class = class_of(rq);
+	class = class_of(rq, entry.slot);
 	old = bpf_map_lookup_elem(&in_service, &key);
 	if (old) {
 		missed = old->class;
@@ -464,6 +492,7 @@ int BPF_PROG(lull_bio_queue, struct bio *bio)
 		tag = LULL_NEUTRAL;
 	else
 		is_tagged = 0;
+	note_flush(bio, slot, is_tagged && tag != LULL_FOREGROUND);
 	if (is_tagged)
 		bpf_map_update_elem(&tags, &key, &tag, BPF_ANY);
 	else
@@ -472,9 +501,9 @@ int BPF_PROG(lull_bio_queue, struct bio *bio)
 }
 
 /*
- * fsync, fdatasync, msync, and each synchronous write. An end without its
- * beginning is not counted; a beginning without its end leaves what file systems
- * write foreground, which it is where nothing is told.
+ * fsync, fdatasync, msync, and each synchronous write. An end is not counted
+ * where nobody is known to wait; a beginning without its end leaves the journal
+ * foreground, which it is where nothing is told.
  */
 static __always_inline void count_sync(long long change)
 {
@@ -489,17 +518,18 @@ static __always_inline void count_sync(long long change)
 		__sync_fetch_and_add(waiting, -change);
 }
 
-SEC("tp_btf/ext4_sync_file_enter")
-int BPF_PROG(lull_sync_begin, struct file *file)
-{
-	count_sync(1);
-	return 0;
-}
-
+/* Programs are attached in this order: an end without its beginning does no harm. */
 SEC("tp_btf/ext4_sync_file_exit")
 int BPF_PROG(lull_sync_end, struct inode *inode)
 {
 	count_sync(-1);
+	return 0;
+}
+
+SEC("tp_btf/ext4_sync_file_enter")
+int BPF_PROG(lull_sync_begin, struct file *file)
+{
+	count_sync(1);
 	return 0;
 }
 

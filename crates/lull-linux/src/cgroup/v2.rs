@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::{Group, borrow, put};
+use super::{Group, borrow, least, put};
 
 pub(super) struct Group2 {
     path: PathBuf,
@@ -48,8 +48,13 @@ impl Group for Group2 {
     }
 }
 
-/// Gives a new group beside the own one the limit that it may not leave behind: so many tasks more, and no more than that.
+/// Gives a new group beside the own one the limit that it may not leave behind: so many tasks more, and no more than that. And the least
+/// weight: beside a whole session one job would weigh as much.
 pub(super) fn prepare_beside(own: &Path, path: &Path) -> io::Result<()> {
+    for (file, least) in least::WEIGHTS_V2 {
+        // Where the parent does not hand the controller down there is nothing to weigh.
+        let _ = put(&path.join(file), least);
+    }
     match std::fs::read_to_string(own.join("pids.max")) {
         Ok(most) => put(&path.join("pids.max"), most.trim()),
         Err(_) => Ok(()),

@@ -56,11 +56,11 @@ pub trait Thresholds: Send {
     fn page_out(&mut self, bytes: u64) -> io::Result<u64>;
     /// Whether [`Self::set_ceiling`] keeps the job from growing now.
     fn has_ceiling(&self) -> bool;
-    /// What the job may have from now on; `None`: anything.
+    /// What the job may have from now on; `None`: anything. What could not be reached the last time is only tried again by who `insists`.
     ///
     /// # Errors
     /// When the kernel refuses.
-    fn set_ceiling(&mut self, bytes: Option<u64>) -> io::Result<()>;
+    fn set_ceiling(&mut self, bytes: Option<u64>, insists: bool) -> io::Result<()>;
     /// Tells the kernel of thresholds that it can keep by itself.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ pub trait Thresholds: Send {
     /// Takes back whatever was set.
     fn release(&mut self) {
         // The group may be gone, and its settings with it.
-        let _ = self.set_ceiling(None);
+        let _ = self.set_ceiling(None, true);
         let _ = self.set_thresholds(RoomSetting::default());
     }
 }

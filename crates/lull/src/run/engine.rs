@@ -401,6 +401,8 @@ impl Engine {
                 self.step(disk, now, Input::Arrive(ticket));
             }
         }
+        // A piece may have let the job go.
+        let is_held = self.wants_frozen(now);
         self.reader.next_look(is_held)
     }
 

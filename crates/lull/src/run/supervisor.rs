@@ -120,8 +120,13 @@ pub(crate) fn set_weight(thread: u32, nice: libc::c_int) {
 /// class: what has slept for long would come first, however little it weighs, and stay until it sleeps again.
 fn let_others_run() {
     let none = libc::sched_param { sched_priority: 0 };
-    // SAFETY: integers, and one sched_param that lives through the call; 0 is the calling thread. Its nice value stays.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
+    // SAFETY: integers, and one sched_param that lives through the call; 0 is the calling thread. Its nice value stays. Who was given
+    // another policy keeps it.
+    unsafe {
+        if libc::sched_getscheduler(0) == libc::SCHED_OTHER {
+            libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none);
+        }
+    }
 }
 
 fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {

@@ -8,30 +8,26 @@
 //!   name    ─1─┐ ─2─┐ ─3─┐ … ─n─         1.1 GB/s, where the limit after all of it got 0.6
 //!   limit      └─▶ 1  └─▶ 2  └─▶ …       waits until what was named is written
 //! ```
-//! It is named in pieces, and the limit follows one piece behind, so that the disk always has something to write. The last piece is
-//! not waited for: the limit stays above what was asked for until the next call.
+//! It is named in pieces ([`trail`]), and the limit follows one piece behind, so that the disk always has something to write. The last piece is
+//! not waited for: the limit stays above what was asked for until the next look.
 
 use std::fs;
 use std::io::{self, Write};
 
 use lull_core::RoomSetting;
 
+use self::trail::{Trail, WORTH_NAMING};
 use super::processes::{LONGEST, ProcessMemory};
 use super::{JobMemory, Pids, Thresholds, free_swap};
 use crate::cgroup::memory::MemoryGroup;
 use crate::clock;
 use crate::root::Root;
 
+mod trail;
+
 /// Swap that must be free for a v1 limit to be safe: what a busy job writes between two looks.
 const SWAP_MARGIN: u64 = 256 << 20;
 
-/// Less than this the limit takes by itself.
-const WORTH_NAMING: u64 = 1 << 20;
-/// A piece that is named at once is one part in these of all that has to go, but not more than so many bytes.
-const PIECES: u64 = 4;
-const MOST_PIECE: u64 = 8 << 20;
-/// Where a call named nothing it may have come to the end of a process's memory, and the next begins anew.
-const TRIES: u32 = 2;
 /// What a group may grow between reading what it has and setting that as its limit.
 const REACHED_MARGIN: u64 = 1 << 20;
 
@@ -45,52 +41,50 @@ pub struct GroupMemory {
     ceiling: Option<u64>,
     /// Named by the latest call, which did not wait for it to be written.
     in_flight: u64,
+    /// A limit that could not be reached.
+    refused: Option<u64>,
 }
 
 impl GroupMemory {
     /// Nothing is set yet. `pids` are the processes in the group.
     pub fn new(root: Root, group: MemoryGroup, pids: Pids) -> Self {
-        Self { root, group, processes: ProcessMemory::new(pids), ceiling: None, in_flight: 0 }
+        Self { root, group, processes: ProcessMemory::new(pids), ceiling: None, in_flight: 0, refused: None }
     }
 
-    /// Sets a v1 limit, with swap to go to; `None` takes it away. Returns the limit that is in force, which may be a piece higher.
-    fn limit(&mut self, bytes: Option<u64>) -> io::Result<Option<u64>> {
+    /// Sets a v1 limit as it is to be; `None` takes it away.
+    fn set(&mut self, bytes: Option<u64>) -> io::Result<()> {
+        self.group.set_limit(bytes).inspect(|()| self.ceiling = bytes)
+    }
+
+    /// Sets a v1 limit, with swap to go to. It may stay a piece higher.
+    fn limit(&mut self, bytes: Option<u64>) -> io::Result<()> {
         let in_flight = std::mem::take(&mut self.in_flight);
-        let limit = match (bytes, self.group.usage()) {
-            (Some(bytes), Some(usage)) if bytes < usage => Some(self.name(bytes, usage, in_flight)),
-            _ => bytes,
-        };
-        self.group.set_limit(limit).map(|()| limit)
+        match (bytes, self.group.usage()) {
+            (Some(bytes), Some(usage)) if bytes < usage => self.lower(bytes, usage, in_flight),
+            _ => self.set(bytes),
+        }
     }
 
-    /// Names what has to be written before a group with this usage has only `bytes`; returns what the limit can be without waiting.
-    fn name(&mut self, bytes: u64, usage: u64, in_flight: u64) -> u64 {
+    /// Has written what has to be written before a group with this usage has only `bytes`, and lowers the limit.
+    fn lower(&mut self, bytes: u64, usage: u64, in_flight: u64) -> io::Result<()> {
         let until = clock::now().plus(LONGEST);
-        let clean = self.group.stat().map_or(0, |stat| stat.inactive_file);
+        // What fails on the way is tried again at the end. At first, so that it does not grow meanwhile.
+        let _ = self.set(Some(usage + REACHED_MARGIN));
+        let clean = self.group.stat().map_or(0, |stat| stat.clean_inactive());
         if clean >= WORTH_NAMING {
-            // What fails now is tried again with the last piece.
-            let _ = self.group.set_limit(Some(usage.saturating_sub(clean).max(bytes)));
+            let _ = self.set(Some(usage.saturating_sub(clean).max(bytes)));
         }
-        // What the group will have when all that was named is gone.
-        let mut left = usage.saturating_sub(clean + in_flight);
-        let piece = (left.saturating_sub(bytes) / PIECES).clamp(WORTH_NAMING, MOST_PIECE);
-        let (mut behind, mut vain) = (None, 0);
-        while left >= bytes + WORTH_NAMING && vain < TRIES && clock::now() < until {
-            let named = self.processes.page_out(piece.min(left - bytes)).unwrap_or(0).min(left);
-            if named == 0 {
-                vain += 1;
-                continue;
+        let mut trail = Trail::new(bytes, usage, clean + in_flight);
+        while let Some(piece) = trail.next().filter(|_| clock::now() < until) {
+            let named = self.processes.page_out(piece).unwrap_or(0);
+            if let Some(limit) = trail.named(named) {
+                let _ = self.set(Some(limit));
             }
-            if behind.is_some() {
-                let _ = self.group.set_limit(Some(left.max(bytes)));
-            }
-            behind = Some(left.max(bytes));
-            vain = 0;
-            left -= named;
-            self.in_flight = named;
         }
-        // Where nothing could be named the limit takes what it can.
-        behind.filter(|_| vain < TRIES).unwrap_or(bytes)
+        let end = trail.end();
+        self.set(Some(end.limit))?;
+        self.in_flight = end.in_flight;
+        Ok(())
     }
 
     fn write(&self, file: &str, text: &str) -> io::Result<()> {
@@ -126,14 +120,15 @@ impl Thresholds for GroupMemory {
         if !self.group.is_v1() {
             return self.write("memory.reclaim", &bytes.to_string()).map(|()| taken());
         }
+        let ceiling = self.ceiling;
         // While the limit is low, a job without swap must find something to reclaim.
         let cache = self.group.stat().map_or(0, |stat| stat.file);
         let lowered = if self.has_ceiling() {
-            self.limit(Some(before.saturating_sub(bytes))).map(|_| ())
+            self.limit(Some(before.saturating_sub(bytes)))
         } else {
-            self.group.set_limit(Some(before.saturating_sub(bytes.min(cache / 2))))
+            self.set(Some(before.saturating_sub(bytes.min(cache / 2))))
         };
-        let restored = self.group.set_limit(self.ceiling.filter(|_| self.has_ceiling()));
+        let restored = self.set(ceiling.filter(|_| self.has_ceiling()));
         // A refusal after most of it has gone is none.
         match lowered {
             Err(_) if taken() > 0 => restored.map(|()| taken()),
@@ -145,26 +140,24 @@ impl Thresholds for GroupMemory {
         !self.group.is_v1() || free_swap(&self.root) >= SWAP_MARGIN
     }
 
-    fn set_ceiling(&mut self, bytes: Option<u64>) -> io::Result<()> {
+    fn set_ceiling(&mut self, bytes: Option<u64>, insists: bool) -> io::Result<()> {
         let bytes = bytes.filter(|_| self.has_ceiling());
-        if bytes == self.ceiling {
+        let is_refused = bytes.is_some() && bytes == self.refused && !insists;
+        if bytes == self.ceiling || is_refused {
             return Ok(());
         }
-        if self.group.is_v1() {
-            self.ceiling = match self.limit(bytes) {
-                Ok(limit) => limit,
-                // Pages in use did not go; what did go is not to come back.
-                Err(error) => {
-                    let reached = self.group.usage().map(|usage| usage + REACHED_MARGIN).ok_or(error)?;
-                    self.group.set_limit(Some(reached))?;
-                    Some(reached)
-                }
-            };
-        } else {
+        if !self.group.is_v1() {
             self.write("memory.high", &bytes.map_or_else(|| "max".to_owned(), |bytes| bytes.to_string()))?;
             self.ceiling = bytes;
+            return Ok(());
         }
-        Ok(())
+        self.refused = None;
+        self.limit(bytes).or_else(|error| {
+            // Pages in use did not go; what did go is not to come back.
+            let reached = self.group.usage().map(|usage| usage + REACHED_MARGIN).ok_or(error)?;
+            self.refused = bytes;
+            self.set(Some(reached))
+        })
     }
 
     fn set_thresholds(&mut self, setting: RoomSetting) -> io::Result<()> {

@@ -98,7 +98,7 @@ impl Thresholds for ProcessMemory {
         false
     }
 
-    fn set_ceiling(&mut self, _: Option<u64>) -> io::Result<()> {
+    fn set_ceiling(&mut self, _: Option<u64>, _: bool) -> io::Result<()> {
         Ok(())
     }
 

@@ -121,8 +121,9 @@ fn place(hierarchy: &Hierarchy) -> Result<PathBuf, String> {
     }
 }
 
-/// The head of `union bpf_attr` for BPF_PROG_QUERY, as far as the number of programs.
+/// `union bpf_attr` for BPF_PROG_QUERY. To its end: Linux 6.17 to 7.1 write the revision whatever size is given.
 #[repr(C)]
+#[derive(Default)]
 struct QueryAttr {
     target_fd: u32,
     attach_type: u32,
@@ -131,28 +132,27 @@ struct QueryAttr {
     prog_ids: u64,
     prog_cnt: u32,
     reserved: u32,
+    prog_attach_flags: u64,
+    link_ids: u64,
+    link_attach_flags: u64,
+    revision: u64,
 }
+const _: () = assert!(size_of::<QueryAttr>() == 64, "as in linux/bpf.h");
 
 const BPF_PROG_QUERY: libc::c_long = 16;
 /// Attach types of control groups; others would take the descriptor for something else. From `linux/bpf.h`.
-const ATTACH_TYPES: [u32; 24] =
-    [0, 1, 2, 3, 6, 8, 9, 10, 11, 12, 13, 14, 15, 18, 19, 20, 21, 22, 29, 30, 31, 32, 34, 43];
+const ATTACH_TYPES: [u32; 29] = [
+    0, 1, 2, 3, 6, 8, 9, 10, 11, 12, 13, 14, 15, 18, 19, 20, 21, 22, 29, 30, 31, 32, 34, 43, 49, 50, 51, 52,
+    53,
+];
 
 /// How many BPF programs are attached to this very group, as far as the kernel tells.
 fn attached_programs(group: &Path) -> u32 {
     let Ok(directory) = fs::File::open(group) else { return 0 };
     let Ok(target_fd) = u32::try_from(directory.as_raw_fd()) else { return 0 };
     let count = |attach_type| {
-        let mut attr = QueryAttr {
-            target_fd,
-            attach_type,
-            query_flags: 0,
-            attach_flags: 0,
-            prog_ids: 0,
-            prog_cnt: 0,
-            reserved: 0,
-        };
-        // SAFETY: `attr` is the head of bpf_attr for this command, its size is given, and it names no other memory.
+        let mut attr = QueryAttr { target_fd, attach_type, ..QueryAttr::default() };
+        // SAFETY: `attr` is all of bpf_attr that kernels read or write for this command, and it names no other memory.
         let asked = unsafe {
             libc::syscall(
                 libc::SYS_bpf,

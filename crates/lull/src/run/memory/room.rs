@@ -287,10 +287,11 @@ impl RoomKeeper {
 
 /// Takes what the job has to give.
 fn take(job: &mut dyn Thresholds, action: &RoomAction) {
-    let is_bounded = job.has_ceiling() && job.set_ceiling(action.ceiling_bytes).is_ok();
+    let is_bounded =
+        job.has_ceiling() && job.set_ceiling(action.ceiling_bytes, action.page_out_bytes > 0).is_ok();
     if !is_bounded {
         // A ceiling that was set while there was swap would kill now.
-        let _ = job.set_ceiling(None);
+        let _ = job.set_ceiling(None, true);
     }
     if !is_bounded && action.page_out_bytes > 0 {
         // What does not go now may go at the next look.

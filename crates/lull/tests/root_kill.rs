@@ -220,7 +220,10 @@ fn root_the_loss_of_the_supervisor_is_told() {
     let child = spawn_marked(command.args(["run", "--", "sh", "-c", &go.script("true", "exit 3")]), &marker);
     let front = child.id();
     common::job_of(front);
-    assert!(send(helper(front, SUPERVISOR).unwrap(), libc::SIGKILL));
+    let supervisor = helper(front, SUPERVISOR).unwrap();
+    assert!(send(supervisor, libc::SIGKILL));
+    // A job that ends before the front knows of it has lost nothing.
+    wait_until("the supervisor's end", || !std::path::Path::new(&format!("/proc/{supervisor}")).exists());
     go.give();
     let output = finish(child);
     let told = String::from_utf8_lossy(&output.stderr);

@@ -8,7 +8,7 @@
 //!   name    ─1─┐ ─2─┐ ─3─┐ … ─n─         1.1 GB/s, where the limit after all of it got 0.6
 //!   limit      └─▶ 1  └─▶ 2  └─▶ …       waits until what was named is written
 //! ```
-//! It is named in pieces ([`trail`]), and the limit follows one piece behind, so that the disk always has something to write. The last piece is
+//! It is named in pieces (`trail.rs`), and the limit follows one piece behind, so that the disk always has something to write. The last piece is
 //! not waited for: the limit stays above what was asked for until the next look.
 
 use std::fs;

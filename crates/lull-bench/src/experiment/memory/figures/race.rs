@@ -24,6 +24,8 @@ use crate::load::LoadLine;
 use crate::process::{LAST_LINE, Options, Proc, lines};
 use crate::{Error, clock, stop};
 
+/// How long a party that is done with its work may take to end.
+const ENDS_WITHIN: Nanos = Nanos::from_secs(15);
 /// How often the parties are looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -138,6 +140,16 @@ struct Runner {
 }
 
 impl Runner {
+    /// Stops it. One that is done with its work is left to end by itself: a `lull run` sums up then.
+    fn stop(mut self) -> Result<(), Error> {
+        let deadline = clock::now().plus(ENDS_WITHIN);
+        while self.ended.is_some() && self.process.poll()?.is_none() && clock::now() < deadline {
+            std::thread::sleep(LOOK);
+        }
+        self.process.stop()?;
+        Ok(())
+    }
+
     fn start(party: &Party) -> Result<Self, Error> {
         let started = clock::now();
         let (process, stdout) = Proc::spawn(&party.argv, Options { bound: true, ..Options::default() })?;
@@ -308,8 +320,8 @@ impl Race {
         let course = |runner: &Option<Runner>| runner.as_ref().map(|runner| runner.course(begun));
         let raced = Raced { host: course(&host), guest: course(&guest), moments, swapped_pages };
         // The guest first: a host that is stopped would leave it the machine.
-        for mut runner in [guest, host].into_iter().flatten() {
-            runner.process.stop()?;
+        for runner in [guest, host].into_iter().flatten() {
+            runner.stop()?;
         }
         Ok(raced)
     }

@@ -26,10 +26,9 @@ pub(super) struct Trail {
     piece: u64,
     /// What the group will have when all that was named has gone.
     left: u64,
-    /// … but for the latest piece, if there was one.
+    /// … but for the latest piece, if there was one before it.
     behind: Option<u64>,
-    /// Pieces in which something was named, and how much in the latest.
-    pieces: u32,
+    /// What the latest piece came to; 0 before the first.
     latest: u64,
     vain: u32,
 }
@@ -48,7 +47,7 @@ impl Trail {
     pub(super) fn new(target: u64, usage: u64, going: u64) -> Self {
         let left = usage.saturating_sub(going);
         let piece = (left.saturating_sub(target) / PIECES).clamp(WORTH_NAMING, MOST_PIECE);
-        Self { target, piece, left, behind: None, pieces: 0, latest: 0, vain: 0 }
+        Self { target, piece, left, behind: None, latest: 0, vain: 0 }
     }
 
     /// What to name next; `None` when enough was, or nothing more can be.
@@ -63,23 +62,19 @@ impl Trail {
             self.vain += 1;
             return None;
         }
-        let limit = self.left.max(self.target);
-        let follows = self.behind.replace(limit).map(|_| limit);
+        self.behind = (self.latest > 0).then_some(self.left.max(self.target));
         self.left = self.left.saturating_sub(bytes);
         self.latest = bytes;
-        self.pieces += 1;
         self.vain = 0;
-        follows
+        self.behind
     }
 
     /// Where it is now, for want of pieces or of time.
     pub(super) fn end(self) -> End {
-        let untimely = self.next().is_some();
+        let is_early = self.next().is_some();
         match self.behind {
-            Some(limit) if self.pieces > 1 && self.vain < TRIES => {
-                End { limit, in_flight: self.latest.min(2 * MOST_PIECE) }
-            }
-            None if untimely => End { limit: self.left.max(self.target), in_flight: 0 },
+            Some(limit) if self.vain < TRIES => End { limit, in_flight: self.latest.min(2 * MOST_PIECE) },
+            None if is_early && self.latest == 0 => End { limit: self.left.max(self.target), in_flight: 0 },
             _ => End { limit: self.target, in_flight: 0 },
         }
     }

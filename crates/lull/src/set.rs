@@ -11,6 +11,7 @@ use crate::run::adjust::{Answer, PATIENCE, Request, address, is_trusted, read_li
 
 /// Arguments of `lull set`.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("what").args(["mem_low", "mem_high"]).required(true).multiple(true)))]
 pub(crate) struct SetArgs {
     /// The number of the `lull run` process, as the shell's $! gives it.
     #[arg(value_name = "PID")]
@@ -30,11 +31,6 @@ fn shown(setting: RoomSetting) -> String {
 /// Asks the run, and says what is in force, or will be.
 pub(crate) fn run(args: &SetArgs) -> anyhow::Result<()> {
     let pid = args.pid;
-    if args.mem_low.is_none() && args.mem_high.is_none() {
-        bail!(
-            "lull set {pid} sets nothing; add --mem-low SIZE, --mem-high SIZE or both, like --mem-high 200MiB"
-        );
-    }
     let mut stream = UnixStream::connect_addr(&address(pid)?)
         .with_context(|| format!("no lull run has the number {pid}; `pgrep -x lull` lists them"))?;
     if !is_trusted(&stream) {

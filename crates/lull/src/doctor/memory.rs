@@ -20,6 +20,8 @@ pub(super) struct Memory {
     has_group: bool,
     /// Whether the job's memory is managed at all.
     is_managed: bool,
+    /// Whether there is somewhere for what the job computed: only pages of files can be taken otherwise.
+    has_swap: bool,
 }
 
 impl Memory {
@@ -38,7 +40,14 @@ impl Memory {
             None
         };
         let has_group = facts.cgroups.accounting().is_some();
-        Self { cache_stays: lacks.map(str::to_owned), by: by(&facts.cgroups), has_group, is_managed }
+        let has_swap = facts.cpu.swap_bytes > 0;
+        Self {
+            cache_stays: lacks.map(str::to_owned),
+            by: by(&facts.cgroups),
+            has_group,
+            is_managed,
+            has_swap,
+        }
     }
 
     /// Tells.
@@ -58,13 +67,16 @@ impl Memory {
             }
             Some(why) => page.line("page cache", Tone::Bad, &format!("the job's pages stay: {why}")),
         }
-        let tone = if self.has_group { Tone::Good } else { Tone::Fair };
-        match self.is_managed {
-            true => page.line("working set", tone, &format!("given to the foreground: by {}", self.by)),
-            false => {
-                page.line("working set", Tone::Bad, "left to the kernel: no cgroup v2 group can be made")
-            }
-        }
+        let tone = if self.has_group && self.has_swap { Tone::Good } else { Tone::Fair };
+        let (tone, text) = match (self.is_managed, self.has_swap) {
+            (true, true) => (tone, format!("given to the foreground: by {}", self.by)),
+            (true, false) => (
+                tone,
+                format!("without swap only pages of files are given to the foreground: by {}", self.by),
+            ),
+            (false, _) => (Tone::Bad, "left to the kernel: no cgroup v2 group can be made".to_owned()),
+        };
+        page.line("working set", tone, &text);
     }
 }
 

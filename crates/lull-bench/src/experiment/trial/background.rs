@@ -105,7 +105,9 @@ impl Counter {
 
 impl Running {
     pub(super) fn start(job: Job) -> Result<Self, Error> {
-        let (process, stdout) = Proc::spawn(&job.argv, Options { leash: job.leash, ..Options::default() })?;
+        // A harness that is killed leaves no job behind.
+        let options = Options { leash: job.leash, bound: true, ..Options::default() };
+        let (process, stdout) = Proc::spawn(&job.argv, options)?;
         let started = clock::now();
         let whole_tree = match job.meter {
             Meter::Progress(_) => true,

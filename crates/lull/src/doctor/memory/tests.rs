@@ -42,3 +42,14 @@ fn why_the_job_s_group_stays_below_is_told() {
     let by = Memory::of(&host).by;
     assert!(by.contains("process_madvise") && by.contains("lull runs in a service"), "{by}");
 }
+
+#[test]
+fn without_swap_only_pages_of_files_go() {
+    let mut host = facts();
+    if let Some(own) = &mut host.cgroups.v2 {
+        own.memory = true;
+    }
+    assert!(text(&Memory::of(&host)).contains("without swap"));
+    host.cpu.swap_bytes = 1 << 30;
+    assert!(!text(&Memory::of(&host)).contains("without swap"));
+}

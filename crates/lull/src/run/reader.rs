@@ -1,8 +1,9 @@
 //! Reading ahead for the job while the foreground is at work: which of its files are followed, and whose turn it is.
 //!
 //! The job's descriptors are looked through every millisecond, or as often as takes a tenth of the time where there are many, and
-//! only while the foreground is at work and the job makes requests that no gate has seen. A job that is held opens and reads
-//! nothing: it is looked at once, for what it did last. Each piece is a background request like any other: it has a ticket, waits
+//! only while the foreground is at work and the job makes requests that no gate has seen. While it makes none, whether it does is
+//! asked less and less often: each question wakes lull beside a foreground that may want the CPU. A job that is held opens and
+//! reads nothing: it is looked at once, for what it did last. Each piece is a background request like any other: it has a ticket, waits
 //! in its disk's queue and is read when it is let go. Policy: [`lull_core::ahead`].
 
 use std::collections::HashMap;
@@ -15,6 +16,8 @@ use lull_linux::gate::ahead::{BREAK_OFF_BYTES, BreakOff, OpenFile, Slot, slots};
 
 /// How often the job's descriptors are looked through.
 const LOOK_EVERY: Nanos = Nanos::from_millis(1);
+/// Without any, at the most, after twice as long each time.
+const LOOK_EVERY_AT_REST: Nanos = Nanos::from_millis(16);
 /// With many descriptors: from one look to the next so many times what it took.
 const COST_SHARE: u64 = 10;
 /// Files followed at once; a job with more reads the rest without read-ahead of ours.
@@ -87,6 +90,8 @@ pub(crate) struct Reader {
     /// When the next look is due, and whether the job was held at the last one.
     next: Nanos,
     looked_held: bool,
+    /// From the last look to the next, at the least.
+    pause: Nanos,
     next_ticket: u64,
     /// What was read so far.
     pub(crate) done: ReadAhead,
@@ -104,7 +109,7 @@ impl Reader {
     }
 
     /// Looks through the descriptors of these processes; `disk_of` tells which disk serves a
-    /// file system, and how many bytes the kernel reads ahead there.
+    /// file system, and how many bytes the kernel reads ahead there. None of them: the job made no request that matters.
     pub(crate) fn look(
         &mut self,
         is_held: bool,
@@ -146,7 +151,9 @@ impl Reader {
         // A piece that still waits keeps its file until it is let go.
         self.files.retain(|_, followed| followed.seen || followed.asked.is_some());
         let ended = clock::now();
-        self.next = ended.plus(ended.since(began).times(COST_SHARE).max(LOOK_EVERY));
+        let longest = if pids.is_empty() { LOOK_EVERY_AT_REST } else { LOOK_EVERY };
+        self.pause = self.pause.times(2).max(LOOK_EVERY).min(longest);
+        self.next = ended.plus(ended.since(began).times(COST_SHARE).max(self.pause));
     }
 
     /// New requests, one per file at most: tickets with their disks.

@@ -28,6 +28,7 @@
 //!    known. A rung that is bolder in one way and more careful in the other must do more work.
 //! 4. *Fall* at once, to the rung that does most work of those known to fit, the refuge. A rung that failed is barred with all that
 //!    are bolder, for twice as long each time, so that the lender comes to rest. When harm has become less, all are pardoned.
+//!    But where there is a shelter, a rung that harms little more than what fits is lent again and again, as long as credits last.
 //! 5. *Guard*: a suspicion, by the trial or by a quick eye on the foreground (`watch.rs`), moves the base to the refuge and
 //!    probes what was the base, until it is cleared or convicted. Alarms that were false make the eye close for twice as long
 //!    each time.
@@ -55,6 +56,7 @@ mod floor;
 mod ladder;
 mod log;
 mod presence;
+mod probe;
 mod saturation;
 mod setting;
 
@@ -65,25 +67,17 @@ pub use setting::{LendReading, LendSetting, LendStatus, Lending};
 use crate::budget::{Budget, BudgetSetting};
 use crate::share::{Loss, Share};
 use crate::time::Nanos;
+use crate::trial::TrialSetting;
 use crate::trial::evidence::Finding;
-use crate::trial::schedule::{Block, Demand, Part, Schedule};
+use crate::trial::schedule::{Block, Part, Schedule};
 use crate::trial::watch::Watch;
-use crate::trial::{TrialSetting, share_at};
-use book::{Book, FEW};
+use book::Book;
 use floor::Floor;
 use log::Log;
 use presence::Presence;
+use probe::Probe;
 use saturation::{Look, Saturation, Sign};
 
-/// A probe that is neither climbed to nor failed after this many pairs has failed.
-const GIVE_UP: u32 = 400;
-/// A slowdown that is supposed of a probe before it is measured, to pay for it.
-const SUPPOSED: f64 = 0.5;
-/// Tests withhold no more than this part of the time in the long run, and so much at the beginning: this, or so many epochs
-/// if they are long.
-const THRIFTY: Share = Share::percent(5);
-const THRIFTY_AFTER: Nanos = Nanos::from_secs(2);
-const THRIFTY_AFTER_EPOCHS: u64 = 16;
 /// After this many pairs a probe that looks bad has failed, proved or not; so has a shelter, if it harms for certain.
 const DOUBT: u32 = 48;
 /// After false alarms the quick eye is closed for so many hold-offs at the most.
@@ -100,10 +94,11 @@ const VAGUE: f64 = 8.0;
 const UNPROVED: u64 = 10;
 /// For that there has to be this part of all credits that can be saved up, one in so many.
 const AGAIN: u64 = 8;
-/// A probe leaves this part of the cap, one in so many, to the base.
-const RESERVE: u64 = 4;
-/// Work that was less is looked at again after this many hold-offs.
-const IDLE: u64 = 8;
+/// Where there is a shelter, a rung that harms at most so many times what can be lost steadily is lent for as long as credits last,
+/// and again with new ones. One that harms more would get little time by that, and the longest requests would be those beside it.
+const FAIR: f64 = 4.0;
+/// It is left with this part of all credits that can be saved up, one in so many: what it costs is booked late.
+const LAST: u64 = 32;
 
 /// Decides what is lent of one resource.
 #[derive(Clone, Debug)]
@@ -118,7 +113,8 @@ pub struct Lender {
     saturation: Saturation,
     floor: Floor,
     base: Rung,
-    shelters: Vec<Rung>,
+    /// Each with the least mean time between requests beside which it is one.
+    shelters: Vec<(Rung, Nanos)>,
     probe: Option<Probe>,
     /// What was left without a proof, and when it may be lent again.
     again: Option<(Rung, Nanos)>,
@@ -131,16 +127,6 @@ pub struct Lender {
     log: Log,
     withheld: Nanos,
     total: Nanos,
-}
-
-/// A rung on trial.
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    rung: Rung,
-    /// Pairs when it began.
-    pairs: u32,
-    /// It was the base and is suspected.
-    guards: bool,
 }
 
 impl Lender {
@@ -176,22 +162,28 @@ impl Lender {
         }
     }
 
-    /// Names rungs that are taken for harmless until the contrary is found, the boldest first.
+    /// Names rungs that are taken for harmless until the contrary is found, the boldest first; each for a foreground with so
+    /// much time between two requests, in the mean, at the least.
     #[must_use]
-    pub fn sheltered_by(self, rungs: &[Rung]) -> Self {
-        let is_known = |rung: &Rung| self.book.ladder.rungs().any(|known| known == *rung);
-        let shelters = rungs.iter().copied().filter(|rung| *rung != Rung::BOTTOM && is_known(rung));
+    pub fn sheltered_by(self, rungs: &[(Rung, Nanos)]) -> Self {
+        let is_known = |rung: Rung| self.book.ladder.rungs().any(|known| known == rung);
+        let shelters = rungs.iter().copied().filter(|(rung, _)| *rung != Rung::BOTTOM && is_known(*rung));
         Self { shelters: shelters.collect(), ..self }
     }
 
     fn is_sheltered(&self) -> bool {
-        self.shelters.contains(&self.base)
+        self.is_shelter(self.base)
+    }
+
+    fn is_shelter(&self, rung: Rung) -> bool {
+        self.shelters.iter().any(|(shelter, _)| *shelter == rung)
     }
 
     /// The boldest shelter that is no bolder than the base, and may be used.
     fn open_shelter(&self, now: Nanos) -> Option<Rung> {
-        let is_open = |rung: &&Rung| !self.base.is_within(**rung) && !self.book.is_barred(**rung, now);
-        self.shelters.iter().find(is_open).copied()
+        let gap = self.schedule.gap();
+        let is_open = |rung: Rung| !self.base.is_within(rung) && !self.book.is_barred(rung, now);
+        self.shelters.iter().find(|(rung, least)| gap >= *least && is_open(*rung)).map(|(rung, _)| *rung)
     }
 
     /// Whether the foreground is one server that is nearly always busy.
@@ -308,8 +300,7 @@ impl Lender {
 
     fn test(&mut self, now: Nanos, reading: &LendReading, budget: &mut Budget) {
         self.book_probe(budget);
-        let probe = self.can_afford_probe(budget);
-        let demand = Demand { share: self.share(probe), probe };
+        let demand = self.demand(budget);
         if let Some(block) = self.schedule.step(now, reading.counts, reading.wants, demand) {
             self.learn(now, &block, budget);
             self.judge_base(now, budget);
@@ -322,45 +313,6 @@ impl Lender {
             self.watch.interrupt();
         } else if self.watch.look(now, reading.counts) && now >= self.blind.0 && self.probe.is_none() {
             self.guard(now, budget);
-        }
-    }
-
-    /// Part of the time to withhold.
-    fn share(&self, probes: bool) -> Share {
-        let evidence = &self.book.of(self.base).evidence;
-        let urgency = if probes { 1.0 } else { evidence.urgency() };
-        let share = share_at(&self.setting.trial, urgency);
-        let guards = self.probe.is_some_and(|probe| probe.guards);
-        let open = THRIFTY_AFTER.max(self.schedule.hold().times(THRIFTY_AFTER_EPOCHS));
-        let thrifty = self.withheld > open.plus(THRIFTY.of(self.total));
-        let costs = self.base != Rung::BOTTOM;
-        if costs && thrifty && !guards && !evidence.is_suspected() { share.min(THRIFTY) } else { share }
-    }
-
-    /// Whether there are credits for one more epoch of the probe, beyond what it owes.
-    fn can_afford_probe(&self, budget: &Budget) -> bool {
-        let Some(probe) = self.probe else { return false };
-        let record = self.book.of(probe.rung);
-        let known = record.pairs() > 0 && !probe.guards;
-        let loss = if known { record.loss() } else { record.loss().max(SUPPOSED) };
-        let cost = share_of(loss.min(1.0)).of(self.schedule.hold()).plus(record.due());
-        // What a small budget never saves may not keep everything from being tried; one of nothing does.
-        let most = Nanos(budget.setting().cap().0 / 2);
-        if most == Nanos::ZERO {
-            return false;
-        }
-        let cost = cost.min(most);
-        // A base that is not proved needs credits, too: a probe may not make it fall.
-        let reserve = if self.base == Rung::BOTTOM { 0 } else { budget.setting().cap().0 / RESERVE };
-        budget.available() >= cost.plus(Nanos(reserve))
-    }
-
-    /// A probe that takes long to decide about is paid for on the way: what it owes would grow beyond all credits.
-    fn book_probe(&mut self, budget: &mut Budget) {
-        let Some(probe) = self.probe else { return };
-        let record = self.book.of_mut(probe.rung);
-        if record.due() > Nanos(budget.setting().cap().0 / 4) {
-            record.book(budget);
         }
     }
 
@@ -462,7 +414,17 @@ impl Lender {
             && self.is_near_limit()
             && !self.is_sheltered()
             && self.open_shelter(now).is_some();
-        let certain = slowdown.low - 1.0 > promise;
+        let is_fair = !self.shelters.is_empty()
+            && !self.is_sheltered()
+            && !self.is_near_limit()
+            && slowdown.ratio - 1.0 <= FAIR * room;
+        let runs_out = budget.available() < Nanos(budget.setting().cap().0 / LAST);
+        if is_fair && runs_out && slowdown.low > 1.0 && slowdown.ratio - 1.0 > room {
+            self.again = Some((fallen, now));
+            self.retreat(now, Reason::Credits, budget);
+            return;
+        }
+        let certain = slowdown.low - 1.0 > promise && !is_fair;
         let proved = certain || (broke && slowdown.ratio - 1.0 > room);
         if proved || looks_bad {
             // As with a probe: what only looks bad is remembered for the next time.
@@ -486,65 +448,6 @@ impl Lender {
             }
             self.retreat(now, if is_vague { Reason::Vague } else { Reason::Credits }, budget);
         }
-    }
-
-    /// Climbs to what is probed, or gives it up.
-    fn judge_probe(&mut self, now: Nanos, budget: &mut Budget) {
-        let Some(probe) = &mut self.probe else { return };
-        let record = self.book.of(probe.rung);
-        // After a change evidence starts anew.
-        probe.pairs = probe.pairs.min(record.pairs());
-        let probe = *probe;
-        let Some(slowdown) = record.known() else { return };
-        let room = budget.setting().rate().fraction();
-        let tried = slowdown.pairs.saturating_sub(probe.pairs);
-        // What was known of a former base would hide what has begun since.
-        let ratio = if probe.guards { record.evidence.ratio_of_latest(tried) } else { slowdown.ratio };
-        let looks_bad = tried >= DOUBT && ratio - 1.0 > room;
-        let proved = slowdown.low - 1.0 > room;
-        if proved || looks_bad || tried >= GIVE_UP {
-            self.book.of_mut(probe.rung).book(budget);
-            self.fail(now, probe.rung, proved);
-            self.probe = None;
-            self.schedule.abandon();
-            return;
-        }
-        let worst = share_of(slowdown.high - 1.0);
-        let lasts = budget.lasts(worst).is_none_or(|lasts| lasts >= self.setting.trust);
-        let affordable = slowdown.high < 2.0 && lasts;
-        let cleared = !record.evidence.is_suspected() && (!probe.guards || tried >= FEW);
-        if ratio - 1.0 > room || !affordable || !cleared {
-            return;
-        }
-        self.book.of_mut(probe.rung).book(budget);
-        self.probe = None;
-        let bolder = self.base.is_within(probe.rung);
-        if bolder || self.book.of(probe.rung).works_more_than(self.book.of(self.base)) {
-            if probe.guards {
-                // The alarm was false.
-                self.close_eye(now);
-            }
-            self.move_to(now, probe.rung, probe.rung, Reason::Fits);
-        } else {
-            let until = now.plus(self.setting.hold_off.times(IDLE));
-            self.book.of_mut(probe.rung).idle_until = until;
-            self.schedule.abandon();
-        }
-    }
-
-    /// Looks for something bolder to probe.
-    fn seek(&mut self, now: Nanos, wants: bool) {
-        let settled = self.base == Rung::BOTTOM || self.book.of(self.base).known().is_some();
-        if self.probe.is_some() || !wants || !settled {
-            return;
-        }
-        let Some(rung) = self.book.candidate(now, self.base) else { return };
-        let record = self.book.of_mut(rung);
-        if std::mem::take(&mut record.convicted) {
-            // It was harmful then; whether it is now is another question.
-            record.evidence.clear();
-        }
-        self.probe = Some(Probe { rung, pairs: record.pairs(), guards: false });
     }
 
     /// The base is suspected: it is probed from a safer place.
@@ -582,7 +485,7 @@ impl Lender {
         }
         let until = now.plus(Nanos(self.book.of(rung).barred_until.since(now).0 / UNPROVED));
         self.book.bar(rung, until);
-        if !self.shelters.contains(&rung) {
+        if !self.is_shelter(rung) {
             self.again = Some((rung, until));
         }
     }
@@ -590,7 +493,13 @@ impl Lender {
     /// Lends what was left without a proof, for as long as credits last.
     fn lend_again(&mut self, now: Nanos, budget: &mut Budget) {
         let has_credits = budget.available() >= Nanos(budget.setting().cap().0 / AGAIN);
-        let Some((rung, until)) = self.again.filter(|_| has_credits && self.is_sheltered()) else { return };
+        let is_more = |rung: Rung| {
+            self.is_sheltered()
+                || (!rung.is_within(self.base) && self.book.of(rung).works_more_than(self.book.of(self.base)))
+        };
+        let Some((rung, until)) = self.again.filter(|(rung, _)| has_credits && is_more(*rung)) else {
+            return;
+        };
         if now >= until && !self.book.is_barred(rung, now) {
             self.again = None;
             self.leave_for(now, rung, Reason::Again, budget);

@@ -107,7 +107,7 @@ fn a_start_that_harms_is_left_for_the_shelter_which_only_proof_ends() {
     let shelter = Rung { first: 2, second: 3 };
     let sheltered = |within| {
         let mut bench = Bench::new(top());
-        bench.lender = bench.lender.sheltered_by(&[shelter]);
+        bench.lender = bench.lender.sheltered_by(&[(shelter, Nanos::ZERO)]);
         bench.run(10_000, true, harm_at_the_top(within));
         bench
     };
@@ -121,11 +121,11 @@ fn a_start_that_harms_is_left_for_the_shelter_which_only_proof_ends() {
 fn a_shelter_is_no_refuge_from_itself_nor_when_it_is_no_rung() {
     let shelter = Rung { first: 2, second: 3 };
     let mut bench = Bench::new(shelter);
-    bench.lender = bench.lender.sheltered_by(&[shelter]);
+    bench.lender = bench.lender.sheltered_by(&[(shelter, Nanos::ZERO)]);
     bench.run(10_000, true, |lending| if lending == Lending::Held { 1_000 } else { 2_000 });
     assert_eq!(bench.rung(), Rung::BOTTOM);
     let mut bench = Bench::new(top());
-    bench.lender = bench.lender.sheltered_by(&[Rung { first: 9, second: 0 }]);
+    bench.lender = bench.lender.sheltered_by(&[(Rung { first: 9, second: 0 }, Nanos::ZERO)]);
     bench.run(10_000, true, |lending| if lending == Lending::Held { 1_000 } else { 2_000 });
     assert_eq!(bench.rung(), Rung::BOTTOM);
 }
@@ -134,13 +134,27 @@ fn a_shelter_is_no_refuge_from_itself_nor_when_it_is_no_rung() {
 fn a_shelter_that_harms_is_left_for_the_next() {
     let shelters = [Rung { first: 2, second: 3 }, Rung { first: 2, second: 0 }];
     let mut bench = Bench::new(top());
-    bench.lender = bench.lender.sheltered_by(&shelters);
+    bench.lender = bench.lender.sheltered_by(&shelters.map(|rung| (rung, Nanos::ZERO)));
     bench.run(10_000, true, |lending| match lending {
         Lending::Held => 1_000,
         Lending::Rung(rung) if rung == shelters[1] => 1_000,
         Lending::Rung(_) | Lending::Forced => 2_000,
     });
     assert_eq!(bench.rung(), shelters[1]);
+}
+
+#[test]
+fn a_shelter_for_foregrounds_that_rest_longer_is_left_out() {
+    // A request each millisecond.
+    let sheltered = |least: Nanos| {
+        let mut bench = Bench::new(top());
+        let shelters = [(Rung { first: 2, second: 3 }, least), (Rung { first: 2, second: 0 }, Nanos::ZERO)];
+        bench.lender = bench.lender.sheltered_by(&shelters);
+        bench.run(5_000, true, harm_at_the_top(1_000));
+        bench.lender.moves().next().map(|first| first.to)
+    };
+    assert_eq!(sheltered(Nanos(MS.0 / 2)), Some(Rung { first: 2, second: 3 }));
+    assert_eq!(sheltered(MS.times(2)), Some(Rung { first: 2, second: 0 }));
 }
 
 #[test]

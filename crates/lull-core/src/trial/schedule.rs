@@ -156,6 +156,11 @@ impl Schedule {
         (self.setting.recovery > 0).then(|| self.pace.load())
     }
 
+    /// The mean time between two foreground requests, lately.
+    pub(crate) fn gap(&self) -> Nanos {
+        self.pace.gap()
+    }
+
     fn washout(&self) -> Nanos {
         self.setting.washout_for(&self.pace)
     }

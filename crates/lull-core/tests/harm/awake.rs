@@ -30,7 +30,8 @@ fn much(rung: Rung) -> (f64, f64) {
 fn scene(effect: Effect, seed: u64) -> Scene {
     let trial = TrialSetting { recovery: 4, longest: Nanos::from_millis(200), ..TrialSetting::default() };
     let setting = LendSetting { trial, ..LendSetting::default() };
-    let shelters = [Rung { second: 3, ..TOP }, Rung { second: 0, ..TOP }];
+    let shelters =
+        [(Rung { second: 3, ..TOP }, Nanos::from_millis(1)), (Rung { second: 0, ..TOP }, Nanos::ZERO)];
     let lender = Lender::new(CpuChoices::of_cpus(2).ladder(), TOP, setting, seed).sheltered_by(&shelters);
     let mut scene = Scene::new(effect, Service::Exponential, seed);
     let mut foreground = Foreground::new(Arrivals::Poisson(2_000.0), Service::Exponential, 0.0, seed + 500);
@@ -73,6 +74,28 @@ fn a_job_that_harms_is_lent_more_again_and_again_and_bounded_though_the_promise_
 fn a_job_that_harms_much_is_held() {
     let (first, later, worst) = outcome(much);
     assert!(first < 0.3 && later < 0.15 && worst < 0.1, "{first:.3}, then {later:.3}; worst {worst:.4}");
+}
+
+fn some(rung: Rung) -> (f64, f64) {
+    if rung.second == TOP.second { (0.12, f64::from(rung.first) / 2.0) } else { held(rung) }
+}
+
+#[test]
+fn what_the_promise_leaves_is_spent_on_a_job_that_harms_a_little_more() {
+    let (mut works, mut worst) = (Vec::new(), 0.0_f64);
+    for seed in 0..RUNS {
+        let mut scene = scene(some, seed);
+        scene.foreground.service = Service::LogNormal(0.2);
+        scene.foreground.stalls = 0;
+        scene.run(60);
+        works.push(scene.run(120).work);
+        worst = worst.max(scene.true_worst());
+        assert_eq!(scene.budget.check(), Ok(()));
+    }
+    // A third of the time on two CPUs loses 4%; searching takes its part.
+    works.sort_by(f64::total_cmp);
+    assert!(works[0] > 0.1 && works[works.len() / 2] > 0.2, "{works:.3?}");
+    assert!(worst <= PROMISE, "{worst:.4}");
 }
 
 fn harmless(rung: Rung) -> (f64, f64) {

@@ -25,7 +25,7 @@ fn lend(harm: f64, minutes: u64, seed: u64) -> (Rung, Nanos) {
     let choices = CpuChoices::of_cpus(2);
     let shelter = choices.boldest(HoldRule::While(Nanos::from_micros(200))).expect("a rung of this interval");
     let lender = Lender::new(choices.ladder(), TOP, setting, seed);
-    let mut lender = lender.sheltered_by(&[shelter]);
+    let mut lender = lender.sheltered_by(&[(shelter, Nanos::ZERO)]);
     let mut budget = Budget::new(BudgetSetting::default());
     let mut dice = Dice::new(seed + 700);
     let (mut now, mut ran, mut counts) = (Nanos(1), Nanos::ZERO, Reading::default());

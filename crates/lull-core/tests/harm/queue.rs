@@ -93,7 +93,7 @@ fn lender_of_cpus(seed: u64) -> Lender {
     let trial = TrialSetting { recovery: 4, longest: Nanos::from_millis(200), ..TrialSetting::default() };
     let setting = LendSetting { trial, ..LendSetting::default() };
     let lender = Lender::new(CpuChoices::of_cpus(2).ladder(), TOP, setting, seed);
-    lender.sheltered_by(&[SHELTER])
+    lender.sheltered_by(&[(SHELTER, Nanos::ZERO)])
 }
 
 /// A foreground that computes for seconds and rests for a moment, and has a burst of a millisecond now and then meanwhile;

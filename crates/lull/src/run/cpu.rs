@@ -35,15 +35,17 @@ use super::slo::{AWAY, Slo};
 use super::summary::SlowdownSummary;
 
 /// How often the policy is asked while foreground and job are at work, and while not.
-const ASK_EVERY: Nanos = Nanos::from_millis(5);
+const ASK_EVERY: Nanos = Nanos::from_millis(10);
 const ASK_AT_REST: Nanos = Nanos::from_millis(25);
 /// How often the CPUs that are lent may be others.
 const CHOOSE_EVERY: Nanos = Nanos::from_secs(1);
 /// The least time between two wake-ups that make us hold the job.
 const SPACING: Nanos = Nanos::from_micros(200);
 /// Until something else is known, a job that harms is held beside the foreground and for this long after it; if that still
-/// harms, for the next one.
-const SHELTERS: [Nanos; 2] = [Nanos::from_micros(200), Nanos::from_millis(2)];
+/// harms, for the next one. Each for a foreground that wakes no more often than this, in the mean: to let the job go and hold it
+/// again costs the next burst a tenth of a millisecond, so a hold that is over too soon does harm by itself.
+const SHELTERS: [(Nanos, Nanos); 2] =
+    [(Nanos::from_micros(200), Nanos::from_millis(1)), (Nanos::from_millis(2), Nanos::ZERO)];
 /// Bursts near the limit of a CPU are long, and one outlasts the moment in which the job was let in.
 const RECOVERY: u32 = 4;
 const LONGEST_TEST: Nanos = Nanos::from_millis(200);
@@ -195,8 +197,10 @@ impl Cpu {
         };
         let budget = Budget::new(BudgetSetting { promise: aim.promise, ..BudgetSetting::default() });
         let lender = Lender::new(ladder, ladder.top(), setting, SEED);
-        let shelters: Vec<Rung> =
-            SHELTERS.iter().filter_map(|length| choices.boldest(HoldRule::While(*length))).collect();
+        let shelters: Vec<(Rung, Nanos)> = SHELTERS
+            .iter()
+            .filter_map(|(length, gap)| Some((choices.boldest(HoldRule::While(*length))?, *gap)))
+            .collect();
         let lender = lender.sheltered_by(&shelters);
         let totals = cpus.totals(now);
         Self {

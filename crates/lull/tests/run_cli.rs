@@ -108,7 +108,7 @@ fn a_wrong_option_is_told_with_what_helps() {
 #[test]
 fn mistakes_of_lull_set_are_told_in_one_line() {
     let set = |words: &[&str]| output(lull().arg("set").args(words));
-    assert_told(&set(&["1"]), 1, &["lull set 1", "--mem-low", "--mem-high"]);
+    assert_told(&set(&["1"]), 2, &["--mem-low", "--mem-high", "lull set --help"]);
     assert_told(&set(&[]), 2, &["PID", "lull set --help"]);
     assert_told(&set(&["all", "--mem-low", "1MiB"]), 2, &["'all'", "PID"]);
     assert_told(&set(&["1", "--mem-low", "-3M"]), 2, &["--mem-low -3M:", "less than zero"]);

@@ -10,8 +10,6 @@
 //!
 //! Source: proc_pid_stat(5), proc_pid_io(5); `include/linux/sched.h` (`PF_KTHREAD`).
 
-use std::collections::HashMap;
-
 use lull_core::Nanos;
 use nix::unistd::{SysconfVar, sysconf};
 
@@ -102,11 +100,6 @@ pub fn usage(pids: &[i32]) -> Usage {
     usage
 }
 
-/// Processor time of one process without its children.
-pub fn own_time(pid: i32) -> Nanos {
-    Stat::of(pid).map_or(Nanos::ZERO, |stat| time(stat.ticks))
-}
-
 /// Every process of the machine.
 pub fn all() -> Vec<i32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -164,39 +157,14 @@ pub fn is_stopped(pid: i32) -> bool {
     Stat::of(pid).is_some_and(|stat| stat.state == 'T')
 }
 
-/// Processor time of all kernel threads, counted up from look to look: a sum over the living would fall back by all that a thread has
-/// ever used when it ends, as kworkers do.
+/// Processor time of all programs for which `is_wanted` holds, and of the children that they have waited for; kernel threads are no
+/// programs.
 ///
-/// What a thread used between the last look and its end is missing.
-#[derive(Clone, Debug, Default)]
-pub struct KernelThreads {
-    /// Ticks at the last look, by id and start.
-    seen: HashMap<(i32, u64), u64>,
-    ticks: u64,
-}
-
-impl KernelThreads {
-    /// None seen yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Looks at all of them; the first look counts what they have used so far.
-    pub fn look(&mut self) -> Nanos {
-        let threads = all().into_iter().filter_map(|pid| Some((pid, Stat::of(pid)?)));
-        self.count(threads.filter(|(_, stat)| stat.flags & PF_KTHREAD != 0))
-    }
-
-    fn count(&mut self, threads: impl Iterator<Item = (i32, Stat)>) -> Nanos {
-        let before = std::mem::take(&mut self.seen);
-        for (pid, stat) in threads {
-            let thread = (pid, stat.started);
-            // One that is new has used all of its time since the last look.
-            self.ticks += stat.ticks.saturating_sub(before.get(&thread).copied().unwrap_or(0));
-            self.seen.insert(thread, stat.ticks);
-        }
-        time(self.ticks)
-    }
+/// Unlike the machine's own count in `/proc/stat`, for which whoever runs at a tick has used the whole of it, this is what they
+/// ran: a program that wakes in step with the ticks, as those with timers of whole milliseconds do, is not missed.
+pub fn time_of_programs(is_wanted: impl Fn(i32) -> bool) -> Nanos {
+    let stats = all().into_iter().filter(|pid| is_wanted(*pid)).filter_map(Stat::of);
+    time(stats.filter(|stat| stat.flags & PF_KTHREAD == 0).map(|stat| stat.ticks + stat.children).sum())
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Starting what watches the CPUs, once there is somebody to watch.
 //!
 //! The sensor costs tens of milliseconds to load, and something at each switch between tasks. A job that has the machine to
-//! itself need not pay for it: until somebody else computes, `/proc/stat` is read once a second.
+//! itself need not pay for it: until somebody else computes, the processes' times are read once a second, a few microseconds each.
 //!
-//! Edge cases: without a group the job's own time is not known, and with `--slo` the user's measure wants it from the
-//! beginning: the sensor is loaded at once. Kernel threads that work for the job count as somebody else here; the
-//! sensor then finds nobody. What begins and ends within a second is missed.
+//! Edge cases: with `--slo` the user's measure wants the job's time from the beginning: the sensor is loaded at once. What begins and
+//! ends within a second counts when it is waited for.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -18,7 +17,6 @@ use lull_core::Nanos;
 use lull_linux::clock;
 use lull_linux::gate::lend::Lender as CpuGate;
 use lull_linux::root::Root;
-use lull_linux::sense::machine::MachineTimes;
 
 use super::cpu::{AT_REST, Cpu, CpuAim};
 use super::family::Family;
@@ -29,7 +27,7 @@ use super::supervisor::{self, LOWEST, Nudge};
 
 /// A job that ends sooner does not pay for the sensor.
 const SHORT_JOB: Duration = Duration::from_millis(250);
-/// How often to look whether anybody else computes: ticks of 10 ms are too coarse for less.
+/// How often to look whether anybody else computes: times are told in ticks of 10 ms, too coarse for less.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// From the wish to the running sensor.
@@ -104,7 +102,8 @@ fn load(
     let family = family.clone();
     std::thread::spawn(move || {
         std::thread::sleep(SHORT_JOB);
-        if let Some(mut others) = Some(family).filter(|_| waits).and_then(Others::of) {
+        if waits {
+            let mut others = Others::of(family);
             loop {
                 std::thread::sleep(LOOK_EVERY);
                 if others.compute() {
@@ -131,26 +130,23 @@ pub(crate) fn at_normal_priority<T>(work: impl FnOnce() -> T) -> T {
 /// Everybody but the job.
 struct Others {
     family: Family,
-    /// When last looked: the time used by all tasks, and by the job.
-    looked: (Nanos, Nanos, Nanos),
+    /// When last looked, and the time that they had used.
+    looked: (Nanos, Nanos),
 }
 
 impl Others {
-    /// `None` when this host does not tell what the job uses.
-    fn of(family: Family) -> Option<Self> {
-        Some(Self { looked: Self::look(&family)?, family })
+    fn of(family: Family) -> Self {
+        Self { looked: Self::look(&family), family }
     }
 
-    fn look(family: &Family) -> Option<(Nanos, Nanos, Nanos)> {
-        Some((clock::now(), MachineTimes::now()?.tasks, family.cpu_time()?))
+    fn look(family: &Family) -> (Nanos, Nanos) {
+        (clock::now(), family.time_of_others())
     }
 
     /// Whether they have used the CPUs since the last look, as more than a machine at rest does.
     fn compute(&mut self) -> bool {
-        // The group goes with the job.
-        let Some(now) = Self::look(&self.family) else { return false };
+        let now = Self::look(&self.family);
         let before = std::mem::replace(&mut self.looked, now);
-        let others = now.1.since(before.1).since(now.2.since(before.2));
-        others >= AT_REST.of(now.0.since(before.0))
+        now.1.since(before.1) >= AT_REST.of(now.0.since(before.0))
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
-use lull_linux::sense::machine;
+use lull_linux::sense::{machine, processes};
 use lull_linux::stat_line::parent_of;
 
 /// How to find the job's processes.
@@ -44,6 +44,13 @@ impl Family {
     /// The processor time that the job has used; `None` without a control group that accounts it.
     pub(crate) fn cpu_time(&self) -> Option<Nanos> {
         self.groups.iter().find_map(|group| machine::group_time(group))
+    }
+
+    /// The processor time of everybody but the job, kernel threads and lull itself.
+    pub(crate) fn time_of_others(&self) -> Nanos {
+        let job = self.pids();
+        let is_other = |pid: i32| pid != self.front && pid != self.own && !job.contains(&pid);
+        processes::time_of_programs(is_other)
     }
 
     /// The job's processes now.

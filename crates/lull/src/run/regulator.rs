@@ -1,14 +1,14 @@
 //! The policies that hold the whole job, and know nothing of requests: `smart` and `manners`, fed from `/proc`.
 //!
 //! ```text
-//!  /proc/stat, the job's group, kernel threads ──▶ Smart   ─┐
-//!                                                           ├─▶ held ──▶ freezer, or SIGSTOP
-//!  /proc/PID/io, /proc/PID/stat of the job     ──▶ Manners ─┘
+//!  /proc/PID/stat of all others            ──▶ Smart   ─┐
+//!                                                       ├─▶ held ──▶ freezer, or SIGSTOP
+//!  /proc/PID/io, /proc/PID/stat of the job ──▶ Manners ─┘
 //! ```
 //!
 //! `smart` wants the foreground's processor time. Processes fall in three groups (S-4): the job; kernel threads and lull itself, which are
-//! neither; the foreground, all others. It is what the machine has used less the first two, so that processes that come
-//! and go within a window count too. With `--protect PID` only those processes and what descends from them count. Once per
+//! neither; the foreground, all others. Processes that come and go within a window count once they are waited for. The machine's own count,
+//! `/proc/stat`, would miss a foreground that wakes in step with the kernel's ticks. With `--protect PID` only those processes and what descends from them count. Once per
 //! window it also looks at which programs the foreground consists of: when one that matters comes, goes or is replaced
 //! ([`lull_core::smart::change`]), everything is learnt anew (S-3).
 //!
@@ -21,8 +21,7 @@ use lull_core::{
     Change, ChangeWatch, Character, HoldAction, Manners, MannersState, Nanos, Progress, Seen, Smart,
     SmartState,
 };
-use lull_linux::sense::machine::MachineTimes;
-use lull_linux::sense::processes::{self, KernelThreads};
+use lull_linux::sense::processes;
 
 use super::family::{self, Family};
 use super::policy::PolicyChoice;
@@ -36,7 +35,6 @@ enum Kind {
 /// `smart`, and what tells it to learn anew.
 struct Learner {
     smart: Smart,
-    kernel: KernelThreads,
     watch: ChangeWatch,
     /// How often the foreground has become another one, and how it did so last.
     changes: u64,
@@ -45,7 +43,7 @@ struct Learner {
 
 impl Learner {
     fn new(smart: Smart) -> Self {
-        Self { smart, kernel: KernelThreads::new(), watch: ChangeWatch::new(), changes: 0, latest: None }
+        Self { smart, watch: ChangeWatch::new(), changes: 0, latest: None }
     }
 
     fn step(&mut self, now: Nanos, family: &Family, protected: &[i32]) -> Option<HoldAction> {
@@ -55,7 +53,7 @@ impl Learner {
             self.changes += 1;
             self.latest = Some(change);
         }
-        self.smart.step(now, foreground(family, protected, &mut self.kernel))
+        self.smart.step(now, foreground(family, protected))
     }
 
     fn doing(&self) -> String {
@@ -184,17 +182,11 @@ fn applications(family: &Family, protected: &[i32]) -> Vec<Seen> {
 }
 
 /// Processor time that the foreground has used.
-fn foreground(family: &Family, protected: &[i32], kernel: &mut KernelThreads) -> Nanos {
-    if !protected.is_empty() {
-        let belongs = |pid: &i32| protected.iter().any(|root| family::descends(*pid, *root));
-        let pids: Vec<i32> = processes::all().into_iter().filter(belongs).collect();
-        return processes::usage(&pids).cpu;
+fn foreground(family: &Family, protected: &[i32]) -> Nanos {
+    if protected.is_empty() {
+        return family.time_of_others();
     }
-    let helpers: Vec<i32> = family.helpers().into_iter().filter_map(|pid| i32::try_from(pid).ok()).collect();
-    let own: Nanos = helpers.iter().map(|pid| processes::own_time(*pid)).fold(Nanos::ZERO, Nanos::plus);
-    let all = MachineTimes::now().map_or(Nanos::ZERO, |times| times.tasks);
-    let job = family.cpu_time().unwrap_or_else(|| processes::usage(&family.pids()).cpu);
-    all.since(job).since(own).since(kernel.look())
+    processes::time_of_programs(|pid| protected.iter().any(|root| family::descends(pid, *root)))
 }
 
 /// What the job has done, and whether it wants to do more.

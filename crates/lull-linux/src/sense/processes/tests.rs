@@ -43,17 +43,20 @@ fn the_process_of_the_test_is_among_all_and_is_no_kernel_thread() {
 }
 
 #[test]
-fn a_kernel_thread_that_ends_takes_nothing_back() {
-    let stat = |ticks, started| Stat { started, ticks, ..Stat::parse(LINE).unwrap() };
-    let mut threads = KernelThreads::new();
-    let mut count = |seen: &[(i32, Stat)]| threads.count(seen.iter().copied());
-    let first = count(&[(2, stat(1_000, 1)), (7, stat(500, 1))]);
-    let since = |now: Nanos| now.since(first);
-    assert_eq!(since(count(&[(2, stat(1_003, 1)), (7, stat(500, 1))])), time(3));
-    assert_eq!(since(count(&[(2, stat(1_003, 1))])), time(3), "the time of the one that ended stays");
-    // Another one with its id, which has used as much as the first had: all of it is new.
-    assert_eq!(since(count(&[(2, stat(1_005, 1)), (7, stat(500, 90))])), time(505));
-    assert_eq!(since(count(&[(2, stat(1_005, 1)), (7, stat(501, 90))])), time(506));
+fn what_a_program_and_its_children_ran_is_counted_and_kernel_threads_are_not() {
+    let own = i32::try_from(std::process::id()).unwrap();
+    let before = time_of_programs(|pid| pid == own);
+    let used = || time_of_programs(|pid| pid == own).since(before);
+    while used() < Nanos::from_millis(20) {}
+    let alone = used();
+    let status = std::process::Command::new("sh")
+        .args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"])
+        .status()
+        .unwrap();
+    assert!(status.success() && used() > alone, "{alone}, then {}", used());
+    assert_eq!(time_of_programs(|_| false), Nanos::ZERO);
+    let is_kernel_thread = |pid| Stat::of(pid).is_some_and(|stat| stat.flags & PF_KTHREAD != 0);
+    assert_eq!(time_of_programs(is_kernel_thread), Nanos::ZERO);
 }
 
 #[test]

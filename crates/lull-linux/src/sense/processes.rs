@@ -39,8 +39,6 @@ struct Stat {
     ticks: u64,
     /// Of children that it has waited for.
     children: u64,
-    /// When it began, in ticks since the machine did: tells it from another one with its id.
-    started: u64,
 }
 
 impl Stat {
@@ -52,7 +50,6 @@ impl Stat {
             flags: line.number(9)?,
             ticks: line.number(14)? + line.number(15)?,
             children: line.number(16)? + line.number(17)?,
-            started: line.start_ticks()?,
         })
     }
 
@@ -157,13 +154,12 @@ pub fn is_stopped(pid: i32) -> bool {
     Stat::of(pid).is_some_and(|stat| stat.state == 'T')
 }
 
-/// Processor time of all programs for which `is_wanted` holds, and of the children that they have waited for; kernel threads are no
-/// programs.
+/// Processor time of those of `pids` that run a program, and of the children that they have waited for.
 ///
 /// Unlike the machine's own count in `/proc/stat`, for which whoever runs at a tick has used the whole of it, this is what they
 /// ran: a program that wakes in step with the ticks, as those with timers of whole milliseconds do, is not missed.
-pub fn time_of_programs(is_wanted: impl Fn(i32) -> bool) -> Nanos {
-    let stats = all().into_iter().filter(|pid| is_wanted(*pid)).filter_map(Stat::of);
+pub fn time_of_programs(pids: &[i32]) -> Nanos {
+    let stats = pids.iter().filter_map(|pid| Stat::of(*pid));
     time(stats.filter(|stat| stat.flags & PF_KTHREAD == 0).map(|stat| stat.ticks + stat.children).sum())
 }
 

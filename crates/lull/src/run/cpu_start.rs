@@ -17,6 +17,7 @@ use lull_core::Nanos;
 use lull_linux::clock;
 use lull_linux::gate::lend::Lender as CpuGate;
 use lull_linux::root::Root;
+use lull_linux::sense::processes;
 
 use super::cpu::{AT_REST, Cpu, CpuAim};
 use super::family::Family;
@@ -140,7 +141,7 @@ impl Others {
     }
 
     fn look(family: &Family) -> (Nanos, Nanos) {
-        (clock::now(), family.time_of_others())
+        (clock::now(), processes::time_of_programs(&family.others()))
     }
 
     /// Whether they have used the CPUs since the last look, as more than a machine at rest does.

@@ -46,11 +46,11 @@ impl Family {
         self.groups.iter().find_map(|group| machine::group_time(group))
     }
 
-    /// The processor time of everybody but the job, kernel threads and lull itself.
-    pub(crate) fn time_of_others(&self) -> Nanos {
+    /// All processes of the machine but the job's, front and supervisor.
+    pub(crate) fn others(&self) -> Vec<i32> {
         let job = self.pids();
-        let is_other = |pid: i32| pid != self.front && pid != self.own && !job.contains(&pid);
-        processes::time_of_programs(is_other)
+        let is_other = |pid: &i32| *pid != self.front && *pid != self.own && !job.contains(pid);
+        processes::all().into_iter().filter(is_other).collect()
     }
 
     /// The job's processes now.

@@ -48,12 +48,13 @@ impl Learner {
 
     fn step(&mut self, now: Nanos, family: &Family, protected: &[i32]) -> Option<HoldAction> {
         let learning = self.smart.state().is_learning();
-        if let Some(change) = self.watch.look(now, &applications(family, protected), learning) {
+        let foreground = foreground(family, protected);
+        if let Some(change) = self.watch.look(now, &applications(&foreground), learning) {
             self.smart.restart();
             self.changes += 1;
             self.latest = Some(change);
         }
-        self.smart.step(now, foreground(family, protected))
+        self.smart.step(now, processes::time_of_programs(&foreground))
     }
 
     fn doing(&self) -> String {
@@ -167,26 +168,18 @@ fn character(character: Character) -> String {
     format!("{:.2} CPUs in waves of {:.1} windows", character.mean, character.burst)
 }
 
-/// What the foreground consists of: neither the job nor lull itself.
-fn applications(family: &Family, protected: &[i32]) -> Vec<Seen> {
-    let (job, helpers) = (family.pids(), family.helpers());
-    let is_lull = |pid: &i32| u32::try_from(*pid).is_ok_and(|pid| helpers.contains(&pid));
-    let is_foreground = |pid: &i32| {
-        let belongs = protected.is_empty() || protected.iter().any(|root| family::descends(*pid, *root));
-        belongs && !job.contains(pid) && !is_lull(pid)
-    };
-    let pids: Vec<i32> = processes::all().into_iter().filter(is_foreground).collect();
-    let seen =
-        |program: processes::Program| Seen { pid: program.pid, application: program.name, busy: program.cpu };
-    processes::programs(&pids).into_iter().map(seen).collect()
+/// The processes of the foreground, kernel threads among them: neither the job nor lull itself.
+fn foreground(family: &Family, protected: &[i32]) -> Vec<i32> {
+    let belongs =
+        |pid: &i32| protected.is_empty() || protected.iter().any(|root| family::descends(*pid, *root));
+    family.others().into_iter().filter(belongs).collect()
 }
 
-/// Processor time that the foreground has used.
-fn foreground(family: &Family, protected: &[i32]) -> Nanos {
-    if protected.is_empty() {
-        return family.time_of_others();
-    }
-    processes::time_of_programs(|pid| protected.iter().any(|root| family::descends(pid, *root)))
+/// Its programs.
+fn applications(foreground: &[i32]) -> Vec<Seen> {
+    let seen =
+        |program: processes::Program| Seen { pid: program.pid, application: program.name, busy: program.cpu };
+    processes::programs(foreground).into_iter().map(seen).collect()
 }
 
 /// What the job has done, and whether it wants to do more.

@@ -5,7 +5,7 @@ const LINE: &str = "42 (a) b c) R 1 42 42 0 -1 2129984 5 6 7 8 100 20 3 4 20 0 1
 #[test]
 fn a_name_with_parentheses_does_not_shift_the_fields() {
     let stat = Stat::parse(LINE).unwrap();
-    assert_eq!(stat, Stat { state: 'R', parent: 1, flags: 2_129_984, ticks: 120, children: 7, started: 99 });
+    assert_eq!(stat, Stat { state: 'R', parent: 1, flags: 2_129_984, ticks: 120, children: 7 });
     assert_ne!(stat.flags & PF_KTHREAD, 0);
     assert_eq!(Stat::parse("42 (short) R 1 2"), None);
 }
@@ -45,8 +45,8 @@ fn the_process_of_the_test_is_among_all_and_is_no_kernel_thread() {
 #[test]
 fn what_a_program_and_its_children_ran_is_counted_and_kernel_threads_are_not() {
     let own = i32::try_from(std::process::id()).unwrap();
-    let before = time_of_programs(|pid| pid == own);
-    let used = || time_of_programs(|pid| pid == own).since(before);
+    let before = time_of_programs(&[own]);
+    let used = || time_of_programs(&[own]).since(before);
     while used() < Nanos::from_millis(20) {}
     let alone = used();
     let status = std::process::Command::new("sh")
@@ -54,9 +54,10 @@ fn what_a_program_and_its_children_ran_is_counted_and_kernel_threads_are_not() {
         .status()
         .unwrap();
     assert!(status.success() && used() > alone, "{alone}, then {}", used());
-    assert_eq!(time_of_programs(|_| false), Nanos::ZERO);
-    let is_kernel_thread = |pid| Stat::of(pid).is_some_and(|stat| stat.flags & PF_KTHREAD != 0);
-    assert_eq!(time_of_programs(is_kernel_thread), Nanos::ZERO);
+    assert_eq!(time_of_programs(&[]), Nanos::ZERO);
+    let is_kernel_thread = |pid: &i32| Stat::of(*pid).is_some_and(|stat| stat.flags & PF_KTHREAD != 0);
+    let threads: Vec<i32> = all().into_iter().filter(is_kernel_thread).collect();
+    assert_eq!(time_of_programs(&threads), Nanos::ZERO);
 }
 
 #[test]

@@ -225,10 +225,8 @@ INTERRUPT(hrtimer_expire_entry, 4, 1)
 INTERRUPT(hrtimer_expire_exit, 4, 0)
 
 /* Whether this task was woken by the background, not long ago. */
-static __always_inline int works_for_background(__u32 pid)
+static __always_inline int works_for_background(struct task *task)
 {
-	struct task *task = bpf_map_lookup_elem(&tasks, &pid);
-
 	if (!task || !task->asked_ns)
 		return 0;
 	if (bpf_ktime_get_ns() - task->asked_ns < ASKED_NS)
@@ -321,10 +319,8 @@ static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, 
 }
 
 /* A foreground task gets the CPU. */
-static __always_inline void enter(struct lull_cpu *cpu, __u32 pid, __u64 now)
+static __always_inline void enter(struct lull_cpu *cpu, __u32 pid, struct task *task, __u64 now)
 {
-	struct task *task = bpf_map_lookup_elem(&tasks, &pid);
-
 	cpu->pid = pid;
 	cpu->task_since_ns = now;
 	if (task && task->woken_ns && !task->ran) {
@@ -386,15 +382,20 @@ int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_str
 {
 	struct lull_sched *all = all_cpus();
 	struct lull_cpu *cpu = own_cpu();
-	__u32 class, old;
+	struct task *task = 0;
+	__u32 class, old, pid = 0;
 	int missed, sleeps;
 	__u64 now;
 
 	if (!all || !cpu)
 		return 0;
 	class = class_of(all, next);
-	if (class == LULL_FOREGROUND && works_for_background(next->pid))
-		class = LULL_NEUTRAL;
+	if (class == LULL_FOREGROUND) {
+		pid = next->pid;
+		task = bpf_map_lookup_elem(&tasks, &pid);
+		if (works_for_background(task))
+			class = LULL_NEUTRAL;
+	}
 	old = cpu->class;
 	/* Between kernel threads and nothing, or within the background: no clock is read. */
 	if (class != LULL_FOREGROUND && old != LULL_FOREGROUND &&
@@ -410,7 +411,7 @@ int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_str
 		leave(all, cpu, missed, sleeps, now);
 	cpu->pid = 0;
 	if (class == LULL_FOREGROUND)
-		enter(cpu, next->pid, now);
+		enter(cpu, pid, task, now);
 	if (class != old)
 		change(all, cpu, class, sleeps, now);
 	return 0;

@@ -287,6 +287,11 @@ impl Cpus {
         self.shared().wake.fetch_or(reasons, Ordering::SeqCst);
     }
 
+    /// Whether the kernel's own timer runs, which gives `WAKE_QUIET` if that is asked for, or runs on.
+    pub fn is_alarm_set(&self) -> bool {
+        self.shared().alarm_armed.load(Ordering::SeqCst) != 0
+    }
+
     /// Takes back what was asked for and has not happened.
     pub fn forget_wake(&self, reasons: u32) {
         self.shared().wake.fetch_and(!reasons, Ordering::SeqCst);

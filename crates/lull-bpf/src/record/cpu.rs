@@ -65,7 +65,7 @@ pub(crate) struct RawSched {
     bg_start_ns: AtomicU64,
     last_wake_ns: AtomicU64,
     pub(crate) wakes_given: AtomicU64,
-    alarm_armed: AtomicU32,
+    pub(crate) alarm_armed: AtomicU32,
     unused_end: u32,
 }
 

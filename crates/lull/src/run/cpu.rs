@@ -389,9 +389,12 @@ impl Cpu {
             return None;
         }
         self.cpus.ask_wake(WAKE_QUIET);
-        // No timer runs for a foreground that had gone before we asked.
+        // No timer runs for a foreground that had gone before we asked. Beside one that comes again within the interval each
+        // look would ask for the next.
         match self.resource.state(now) {
-            State::Interval => self.resource.interval_end(now).map(|at| at.max(now)),
+            State::Interval if !self.cpus.is_alarm_set() => {
+                self.resource.interval_end(now).map(|at| at.max(now))
+            }
             _ => None,
         }
     }

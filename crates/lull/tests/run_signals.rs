@@ -13,8 +13,8 @@ use common::foreground::{Foreground, Rhythm, wait_until_held};
 use common::go::Go;
 use common::pty::{CTRL_C, CTRL_Z, Terminal};
 use common::{
-    clean_text, finish, job_of, lull_run, new_marker, output, send, state_of, wait_at_most, wait_for_end,
-    wait_until,
+    clean_text, finish, helper, job_of, lull_run, new_marker, output, send, state_of, wait_at_most,
+    wait_for_end, wait_until,
 };
 
 /// Within this a held call must react; a second is meant, the rest is for slow machines.
@@ -48,6 +48,30 @@ fn a_signal_sent_to_lull_reaches_the_job() {
         let mut rest = String::new();
         reader.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, format!("got {name}\n"));
+    }
+}
+
+/// As a service manager ends a service, and `pkill` whatever has the name.
+#[test]
+fn a_signal_sent_to_every_process_of_a_run_lets_the_job_finish() {
+    let (dir, work) = (tempfile::tempdir().unwrap(), "sleep 0.2; wc -c < data");
+    let data = dir.path().join("data");
+    std::fs::write(&data, [0; 4096]).unwrap();
+    for (name, signal) in
+        [("TERM", libc::SIGTERM), ("HUP", libc::SIGHUP), ("INT", libc::SIGINT), ("QUIT", libc::SIGQUIT)]
+    {
+        let at = dir.path().display();
+        let script =
+            format!("cd {at}; trap '{work}; exit 9' {name}; echo ready; while :; do sleep 0.02; done");
+        let (mut child, mut reader) = started(&script);
+        let helpers: Vec<u32> =
+            ["lull-supervisor", "lull-guardian"].iter().filter_map(|name| helper(child.id(), name)).collect();
+        assert_eq!(helpers.len(), 2);
+        assert!(helpers.iter().chain([&child.id()]).all(|pid| send(*pid, signal)));
+        let mut rest = String::new();
+        reader.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "4096\n", "{name}");
+        assert_eq!(wait_for_end(&mut child).code(), Some(9));
     }
 }
 

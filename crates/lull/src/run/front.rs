@@ -41,7 +41,7 @@ use super::status::{self, StatusLine};
 use super::supervisor::set_weight;
 
 /// Handed on to the job when sent to the front alone.
-const FORWARDED: [Signal; 8] = [
+pub(super) const FORWARDED: [Signal; 8] = [
     Signal::SIGTERM,
     Signal::SIGHUP,
     Signal::SIGINT,

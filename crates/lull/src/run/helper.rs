@@ -1,14 +1,18 @@
 //! Forking lull's own helper processes off the front.
 //!
 //! A helper leads a session of its own, so that the terminal's signals pass it by; it holds none of the descriptors that
-//! the shell gave the job (a pipe would never end), works in `/`, and takes signals by default.
+//! the shell gave the job (a pipe would never end), and works in `/`. What people send to end, stop or tell a program is
+//! blocked: a service manager and `pkill` send it to every process of the run, and it is the job that it is meant for. A
+//! helper that ended before a job that takes its time would make the job's calls fail.
 
 use std::os::fd::RawFd;
 
 use anyhow::Context;
 use lull_linux::probe::elsewhere;
-use nix::sys::signal::SigSet;
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{ForkResult, Pid, fork};
+
+use super::front;
 
 /// Forks a helper that runs `body` and exits. `keep`: the descriptors that it needs besides 0 to 2, which become
 /// `/dev/null`, and the one through which control groups are reached ([`elsewhere`]).
@@ -42,7 +46,9 @@ fn prepare(name: &std::ffi::CStr, keep: &[RawFd]) {
         }
     }
     close_others(keep);
-    let _ = SigSet::empty().thread_set_mask();
+    let mut blocked = SigSet::empty();
+    front::FORWARDED.iter().chain(&[Signal::SIGTSTP]).for_each(|signal| blocked.add(*signal));
+    let _ = blocked.thread_set_mask();
 }
 
 /// Closes every descriptor from 3 on that is not in `keep`.

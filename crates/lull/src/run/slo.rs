@@ -35,6 +35,7 @@ use std::time::Duration;
 
 use lull_core::{Measure, Nanos, Reading, TrialSetting};
 use lull_linux::clock;
+use nix::sys::signal::SigSet;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
@@ -382,11 +383,15 @@ fn shell(text: &str, dir: &Path) -> std::io::Result<Child> {
         command.current_dir(dir);
     }
     command.args(["-c", text]).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
-    // SAFETY: one system call with plain integers, allowed between fork and exec.
+    // SAFETY: two system calls with plain integers and a set of signals, allowed between fork and exec.
     unsafe {
-        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
+        command.pre_exec(|| {
+            // What a helper blocks is not meant for it.
+            SigSet::empty().thread_set_mask()?;
+            match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
         });
     }
     command.spawn()

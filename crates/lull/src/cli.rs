@@ -135,7 +135,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "CMD|URL METRIC")]
     pub(crate) slo: Option<SloChoice>,
 
-    /// The least share of time in which lull lets the job run, whatever that costs the foreground (default 2%).
+    /// The least share of time in which lull lets the job run, whatever that costs the foreground (default 0.5%).
     ///
     /// It bounds what lull holds. Where the foreground leaves no CPU, the kernel gives a job of the idle class next to nothing.
     #[arg(long, value_name = "PERCENT")]

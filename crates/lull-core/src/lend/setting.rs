@@ -33,7 +33,7 @@ impl Default for LendSetting {
     fn default() -> Self {
         Self {
             trial: TrialSetting::default(),
-            floor: Share::percent(2),
+            floor: Share::ppm(5_000),
             longest: Nanos::from_millis(500),
             away: Nanos::from_secs(1),
             hold_off: Nanos::from_secs(20),

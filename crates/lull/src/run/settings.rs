@@ -27,7 +27,7 @@ mod written;
 /// What the foreground may lose, unless the user says otherwise.
 const MAX_SLOWDOWN: Loss = Loss::percent(5);
 /// The job's least share of time on the CPUs.
-const CPU_FLOOR: Share = Share::percent(2);
+const CPU_FLOOR: Share = Share::ppm(5_000);
 /// The longest hold for the CPUs' sake.
 const LONGEST_CPU_HOLD: Nanos = Nanos::from_millis(500);
 

@@ -36,6 +36,7 @@ use lull_core::{ClassView, Histogram, Nanos, Observation};
 use memmap2::MmapRaw;
 
 use crate::load::{Aligned, Loaded, Observers, Protect, SensorError};
+use crate::record::WAKE_GAP;
 use crate::record::cpu::{OWN, RawCpu, RawSched};
 
 static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/sched.bpf.o")));
@@ -287,6 +288,13 @@ impl Cpus {
         self.shared().wake.fetch_or(reasons, Ordering::SeqCst);
     }
 
+    /// Asks for one wake-up when the foreground's last running task goes to sleep, at `from` or later. There is none while the
+    /// foreground stays away, or never sleeps.
+    pub fn ask_wake_in_gap(&self, from: Nanos) {
+        self.shared().gap_ns.store(from.0, Ordering::SeqCst);
+        self.ask_wake(WAKE_GAP);
+    }
+
     /// Whether the kernel's own timer runs, which gives `WAKE_QUIET` if that is asked for, or runs on.
     pub fn is_alarm_set(&self) -> bool {
         self.shared().alarm_armed.load(Ordering::SeqCst) != 0
@@ -297,7 +305,7 @@ impl Cpus {
         self.shared().wake.fetch_and(!reasons, Ordering::SeqCst);
     }
 
-    /// Names lull's own processes; all but the first eight are ignored.
+    /// Names lull's own processes; all but the first six are ignored.
     pub fn set_own(&self, processes: &[u32]) {
         for (i, slot) in self.shared().own.iter().enumerate().take(OWN) {
             slot.store(processes.get(i).copied().unwrap_or(0), Ordering::Relaxed);

@@ -32,6 +32,8 @@ pub const WAKE_LEAK: u32 = 4;
 pub const WAKE_FOREGROUND_BEGIN: u32 = 8;
 /// `wake`, CPUs only: once the foreground has been gone for as long as was set.
 pub const WAKE_QUIET: u32 = 16;
+/// `wake`, CPUs only: when a burst of the foreground ends, at the time that was set or later.
+pub const WAKE_GAP: u32 = 32;
 
 /// `struct lull_class_view`.
 #[repr(C)]

@@ -284,6 +284,29 @@ fn root_the_end_of_the_foreground_wakes_us_at_once_or_when_it_stays_away() {
 }
 
 #[test]
+fn root_what_can_wait_is_told_when_a_burst_ends_and_not_before_its_time() {
+    let echo = Load::shell("while read line; do echo $line; done");
+    let Some(sensor) = loaded(&only(echo.pid())) else { return };
+    let cpus = sensor.cpus();
+    let mut questions = echo.0.stdin.as_ref().unwrap();
+    let mut ends_a_burst = || {
+        let before = cpus.observation(now()).foreground.ended;
+        questions.write_all(b"question\n").unwrap();
+        wait_until("a burst to end", || cpus.observation(now()).foreground.ended > before);
+    };
+    cpus.ask_wake_in_gap(now().plus(Nanos::from_secs(1_000)));
+    ends_a_burst();
+    assert!(!is_readable(&sensor, 50), "it is not time");
+    cpus.ask_wake_in_gap(now());
+    assert!(!is_readable(&sensor, 50), "nothing has ended");
+    ends_a_burst();
+    assert!(becomes_readable(sensor.wake_fd()));
+    sensor.drain();
+    ends_a_burst();
+    assert!(!is_readable(&sensor, 50), "it was told once");
+}
+
+#[test]
 fn root_own_processes_and_the_jobs_group_are_told_apart() {
     let spinner = Load::shell(&format!("read go; {SPIN}"));
     let settings = CpuSettings { own: vec![spinner.pid()], ..only(spinner.pid()) };

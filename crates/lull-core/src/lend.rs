@@ -69,7 +69,7 @@ use crate::share::{Loss, Share};
 use crate::time::Nanos;
 use crate::trial::TrialSetting;
 use crate::trial::evidence::Finding;
-use crate::trial::schedule::{Block, Part, Schedule};
+use crate::trial::schedule::{Block, Demand, Part, Schedule};
 use crate::trial::watch::Watch;
 use book::Book;
 use floor::Floor;
@@ -80,6 +80,8 @@ use saturation::{Look, Saturation, Sign};
 
 /// After this many pairs a probe that looks bad has failed, proved or not; so has a shelter, if it harms for certain.
 const DOUBT: u32 = 48;
+/// What costs all credits and looks bad after this many is left for the shelter.
+const LONG_DOUBT: u32 = 4 * DOUBT;
 /// After false alarms the quick eye is closed for so many hold-offs at the most.
 const BLIND: u64 = 3;
 /// One server that is as busy as this is near its limit: what makes its requests longer makes its queue much longer. One
@@ -146,7 +148,7 @@ impl Lender {
             watch: Watch::new(trial.measure, trial.requests, trial.shortest),
             presence: Presence::new(setting.away),
             saturation: Saturation::new(),
-            floor: Floor::new(setting.floor, Nanos(setting.longest.0 / 3)),
+            floor: Floor::new(setting.floor),
             base,
             shelters: Vec::new(),
             probe: None,
@@ -197,7 +199,10 @@ impl Lender {
     pub fn step(&mut self, now: Nanos, reading: &LendReading, budget: &mut Budget) -> Lending {
         let before = self.latest.replace(now).unwrap_or(now);
         self.account_for(now.since(before), reading.wants, budget);
-        let owed = self.floor.step(now, reading.ran, reading.wants);
+        // Two withheld epochs may follow a hold of the base, which take two thirds at the most, and looks may be late.
+        let longest = self.setting.longest;
+        let longest = longest.since(self.schedule.hold().times(3)).max(Nanos(longest.0 / 3));
+        let owed = self.floor.step(now, reading.ran, reading.wants, longest);
         self.at_work = self.presence.look(now, reading.counts.count, reading.busy);
         if self.at_work {
             self.heed_saturation(now, reading, budget);
@@ -216,11 +221,12 @@ impl Lender {
         self.lending
     }
 
-    /// When something may change even if nothing happens.
-    pub fn next_change(&self, now: Nanos) -> Option<Nanos> {
+    /// When something may change even if nothing happens; it may be over already.
+    pub fn next_change(&self) -> Option<Nanos> {
         // What is owed waits for the end of a withheld epoch.
         let due = match (self.lending, self.schedule.part()) {
-            (Lending::Held, Part::Lent | Part::Probe) => self.floor.due(now),
+            (Lending::Held, Part::Lent | Part::Probe) => self.floor.due(),
+            (Lending::Rung(_), Part::Lent) if self.is_sheltered() => self.floor.due(),
             (Lending::Forced, _) => self.floor.ends(),
             _ => None,
         };
@@ -307,7 +313,7 @@ impl Lender {
             self.judge_probe(now, budget);
             self.lend_again(now, budget);
             self.seek(now, reading.wants);
-            self.schedule.hurry(now, self.share(demand.probe));
+            self.schedule.hurry(now, Demand { share: self.share(demand.probe), ..demand });
         }
         if self.schedule.part() != Part::Lent || self.base == Rung::BOTTOM {
             self.watch.interrupt();
@@ -324,6 +330,7 @@ impl Lender {
             let before = self.book.of(self.base).loss();
             let record = self.book.of_mut(self.base);
             record.worked(&block.lent);
+            record.evidence.rested(block.rested);
             match record.evidence.add(&block.lent_pieces, &[block.withheld]) {
                 Finding::Usual => {}
                 Finding::Suspicious => self.guard(now, budget),
@@ -404,9 +411,10 @@ impl Lender {
             return;
         }
         let fallen = self.base;
-        // Where there is a shelter to lose work to, chance alone is no reason to go there.
+        // Where there is a shelter to lose work to, chance alone is no reason to go there, unless it goes on for long.
         let harms = self.shelters.is_empty() || slowdown.low > 1.0;
-        let broke = budget.available() == Nanos::ZERO && harms && !self.is_sheltered();
+        let seems_to = slowdown.pairs >= LONG_DOUBT && slowdown.ratio - 1.0 > room;
+        let broke = budget.available() == Nanos::ZERO && (harms || seems_to) && !self.is_sheltered();
         let doubtful = slowdown.pairs >= DOUBT && slowdown.low > 1.0;
         let looks_bad = self.is_sheltered() && doubtful && slowdown.ratio - 1.0 > room;
         let is_vague = slowdown.high - 1.0 > VAGUE * promise
@@ -419,13 +427,13 @@ impl Lender {
             && !self.is_near_limit()
             && slowdown.ratio - 1.0 <= FAIR * room;
         let runs_out = budget.available() < Nanos(budget.setting().cap().0 / LAST);
-        if is_fair && runs_out && slowdown.low > 1.0 && slowdown.ratio - 1.0 > room {
+        if is_fair && runs_out && (harms || seems_to) && slowdown.ratio - 1.0 > room {
             self.again = Some((fallen, now));
             self.retreat(now, Reason::Credits, budget);
             return;
         }
         let certain = slowdown.low - 1.0 > promise && !is_fair;
-        let proved = certain || (broke && slowdown.ratio - 1.0 > room);
+        let proved = certain || (broke && harms && slowdown.ratio - 1.0 > room);
         if proved || looks_bad {
             // As with a probe: what only looks bad is remembered for the next time.
             self.fail(now, fallen, proved);

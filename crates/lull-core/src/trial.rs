@@ -100,14 +100,15 @@ impl Trial {
         if self.arm() == Arm::Withheld {
             self.cost.withheld = self.cost.withheld.plus(span);
         }
-        let demand = Demand { share: self.share(), probe: false };
+        let demand = self.demand();
         if let Some(block) = self.schedule.step(now, reading, wants, demand) {
             let before = self.evidence.urgency();
+            self.evidence.rested(block.rested);
             self.evidence.add(&block.lent_pieces, &[block.withheld]);
             self.finished = Some((block.lent, block.withheld));
             if self.evidence.urgency() > before {
                 // The next block has begun, at a density that is out of date.
-                self.schedule.hurry(now, self.share());
+                self.schedule.hurry(now, self.demand());
             }
         }
         self.arm()
@@ -154,13 +155,13 @@ impl Trial {
     /// Something else, faster but less sure, says that the harm may have changed: test densely for a while.
     pub fn suspect(&mut self, now: Nanos) {
         self.evidence.suspect();
-        let share = self.share();
-        self.schedule.hurry(now, share);
+        let demand = self.demand();
+        self.schedule.hurry(now, demand);
     }
 
-    /// Part of the time to withhold.
-    fn share(&self) -> Share {
-        share_at(&self.setting, self.evidence.urgency())
+    /// What the next block is to be.
+    fn demand(&self) -> Demand {
+        Demand { share: share_at(&self.setting, self.evidence.urgency()), probe: false, rests: false }
     }
 }
 

@@ -58,6 +58,7 @@ enum lull_event {
 #define LULL_WAKE_LEAK 4u     /* background begins while the foreground holds it off */
 #define LULL_WAKE_FG_BEGIN 8u /* CPUs: foreground wakes while background runs */
 #define LULL_WAKE_QUIET 16u   /* CPUs: the foreground has been gone for quiet_ns */
+#define LULL_WAKE_GAP 32u     /* CPUs: a burst of the foreground ends, at gap_ns or later */
 
 #define LULL_WAKE_SPACED (LULL_WAKE_LEAK | LULL_WAKE_FG_BEGIN)
 
@@ -119,7 +120,7 @@ struct lull_request {
 	lull_u32 class;
 };
 
-#define LULL_OWN 8
+#define LULL_OWN 6
 /* A foreground task that was woken this long ago and has not run since: its start was missed. */
 #define LULL_PENDING_NS 10000000ULL
 
@@ -163,6 +164,7 @@ struct lull_sched {
 	lull_u64 quiet_ns;
 	lull_u64 spacing_ns; /* between two wake-ups for LULL_WAKE_SPACED */
 	lull_u64 job_group;  /* cgroup v2 id of the job, or 0 where its tasks bear an idle class */
+	lull_u64 gap_ns;     /* for LULL_WAKE_GAP */
 	lull_u32 own[LULL_OWN]; /* lull's own processes, up to the first 0 */
 	lull_u32 wake;
 	lull_u32 unused;

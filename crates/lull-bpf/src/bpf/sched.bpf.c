@@ -358,6 +358,8 @@ static __always_inline void change(struct lull_sched *all, struct lull_cpu *cpu,
 		if (sleeps) {
 			all->quiet_since_ns = now;
 			wake(all, LULL_WAKE_FG_END, now);
+			if (now >= all->gap_ns)
+				wake(all, LULL_WAKE_GAP, now);
 			if (all->wake & LULL_WAKE_QUIET)
 				lull_alarm_start(0, &all->alarm_armed, all->quiet_ns);
 		} else {

@@ -7,7 +7,7 @@ use lull_core::histogram::BUCKETS;
 use super::RawHistogram;
 
 /// Processes of lull's own that can be named.
-pub(crate) const OWN: usize = 8;
+pub(crate) const OWN: usize = 6;
 /// A foreground task that was woken this long ago and has not run since: its start was missed.
 pub(crate) const PENDING_NS: u64 = 10_000_000;
 
@@ -55,6 +55,7 @@ pub(crate) struct RawSched {
     pub(crate) quiet_ns: AtomicU64,
     pub(crate) spacing_ns: AtomicU64,
     pub(crate) job_group: AtomicU64,
+    pub(crate) gap_ns: AtomicU64,
     pub(crate) own: [AtomicU32; OWN],
     pub(crate) wake: AtomicU32,
     unused: u32,
@@ -76,7 +77,7 @@ const _: () = {
     assert!(std::mem::offset_of!(RawCpu, bursts) == 104);
     assert!(std::mem::offset_of!(RawCpu, delay) == 192);
     assert!(size_of::<RawSched>() == 128);
-    assert!(std::mem::offset_of!(RawSched, own) == 24);
+    assert!(std::mem::offset_of!(RawSched, own) == 32);
     assert!(std::mem::offset_of!(RawSched, running) == 64);
     assert!(std::mem::offset_of!(RawSched, alarm_armed) == 120);
 };

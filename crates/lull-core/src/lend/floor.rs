@@ -26,6 +26,7 @@ use crate::time::Nanos;
 #[derive(Clone, Debug)]
 pub(super) struct Floor {
     share: Share,
+    /// As told at the last look.
     longest: Nanos,
     owed: Nanos,
     latest: Option<(Nanos, Nanos)>,
@@ -35,12 +36,20 @@ pub(super) struct Floor {
 }
 
 impl Floor {
-    pub(super) fn new(share: Share, longest: Nanos) -> Self {
-        Self { share, longest, owed: Nanos::ZERO, latest: None, last_run: Nanos::ZERO, forced: false }
+    pub(super) fn new(share: Share) -> Self {
+        Self {
+            share,
+            longest: Nanos::ZERO,
+            owed: Nanos::ZERO,
+            latest: None,
+            last_run: Nanos::ZERO,
+            forced: false,
+        }
     }
 
-    /// Takes in for how long the job was ever let run; returns whether it has to run now.
-    pub(super) fn step(&mut self, now: Nanos, ran: Nanos, wants: bool) -> bool {
+    /// Takes in for how long the job was ever let run, and how long a hold may last; returns whether it has to run now.
+    pub(super) fn step(&mut self, now: Nanos, ran: Nanos, wants: bool, longest: Nanos) -> bool {
+        self.longest = longest;
         let (then, before) = self.latest.replace((now, ran)).unwrap_or((now, ran));
         let ran = ran.since(before);
         if !wants || self.share == Share::ZERO {
@@ -71,9 +80,9 @@ impl Floor {
         Some(then.plus(left.max(Nanos(1))))
     }
 
-    /// When the job will have to run, if it is held until then.
-    pub(super) fn due(&self, now: Nanos) -> Option<Nanos> {
-        (self.share > Share::ZERO).then(|| self.last_run.plus(self.longest).max(now.plus(Nanos(1))))
+    /// When the job will have to run, if it is held until then; `None` before the first look.
+    pub(super) fn due(&self) -> Option<Nanos> {
+        (self.share > Share::ZERO && self.latest.is_some()).then(|| self.last_run.plus(self.longest))
     }
 }
 

@@ -48,7 +48,8 @@ impl Lender {
     /// What the next block is to be.
     pub(super) fn demand(&self, budget: &Budget) -> Demand {
         let probe = self.can_afford_probe(budget);
-        Demand { share: self.share(probe), probe }
+        // Where background is held, each look costs the foreground more than it saves.
+        Demand { share: self.share(probe), probe, rests: self.is_sheltered() }
     }
 
     /// Part of the time to withhold.
@@ -60,7 +61,9 @@ impl Lender {
         let open = THRIFTY_AFTER.max(self.schedule.hold().times(THRIFTY_AFTER_EPOCHS));
         let thrifty = self.withheld > open.plus(THRIFTY.of(self.total));
         let costs = self.base != Rung::BOTTOM;
-        if costs && thrifty && !guards && !evidence.is_suspected() { share.min(THRIFTY) } else { share }
+        // Held background can do little harm, whatever chance makes it look like.
+        let alarms = evidence.is_suspected() && !self.is_sheltered();
+        if costs && thrifty && !guards && !alarms { share.min(THRIFTY) } else { share }
     }
 
     /// Whether there are credits for one more epoch of the probe, beyond what it owes.

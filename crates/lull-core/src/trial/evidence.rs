@@ -172,6 +172,11 @@ impl Evidence {
         self.suspicion > 0
     }
 
+    /// The next pair stands for so much lent time that was not compared, too.
+    pub(crate) fn rested(&mut self, span: Nanos) {
+        self.open.0.lent = self.open.0.lent.plus(span);
+    }
+
     /// The lent time that the remembered pairs stand for.
     pub(crate) fn lent(&self) -> Nanos {
         self.pairs.iter().fold(Nanos::ZERO, |sum, pair| sum.plus(pair.lent))

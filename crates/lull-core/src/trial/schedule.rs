@@ -4,11 +4,11 @@
 //! probed. Probed and withheld epochs are of equal length, so that a probe does as little harm as it can.
 //!
 //! ```text
-//!              the foreground moved,                       washout over
+//!              rested, the foreground moved,               washout over
 //!  ┌──────┐   background has work     ┌─────────────────┐ ─────────────▶ ┌──────────────────┐
 //!  │ Rest │ ────────────────────────▶ │ Washout of an   │                │ Counting of that │
 //!  │ lent │ ◀──────────────────────── │ epoch           │ ◀───────────── │ epoch            │
-//!  └──────┘ block without foreground, └─────────────────┘ epoch over:    └──────────────────┘
+//!  └──────┘ block over,               └─────────────────┘ epoch over:    └──────────────────┘
 //!      ▲    sensor restarted,           ▲ background      the next one,      │ background
 //!      │    abandoned                   │ has work again  or the next block  │ has no work
 //!      │                             ┌──────────────┐                        │
@@ -19,9 +19,11 @@
 //! A job that reads and computes in turn pauses more often than blocks are long. What an epoch had seen before a pause counts, and
 //! it goes on after a washout.
 //!
-//! What a stall may count for is cut in each epoch (`cut.rs`). A lent epoch is many times as long as a withheld one, and would dilute what stands
-//! out in the other: cut as a whole, it would keep stalls that the withheld ones lose, which looks like harm. So it is cut in
-//! pieces of the withheld one's length.
+//! Where looks are dear the lent epoch is at most [`COUNTED`] times as long as the withheld one: the shorter one decides how much a block
+//! says. What is left of the time in which little is withheld is rest after the block, and nobody need look then.
+//!
+//! What a stall may count for is cut in each epoch (`cut.rs`). A longer epoch would dilute what stands out in the other: cut as a whole, it
+//! would keep stalls that the withheld ones lose, which looks like harm. So it is cut in pieces of the withheld one's length.
 //!
 //! Nothing changes between two calls: an epoch lasts from the call that began it to the first call at or after its end.
 //! The owner acts on what a call returns, so an epoch that is noticed late was in force that long, and is counted so.
@@ -49,6 +51,8 @@ pub(crate) struct Demand {
     pub(crate) share: Share,
     /// Whether to probe, too.
     pub(crate) probe: bool,
+    /// Whether looks are to be few: then a lent epoch is short, and what is left of its time is rest.
+    pub(crate) rests: bool,
 }
 
 /// The epochs of a block that is complete.
@@ -59,6 +63,8 @@ pub(crate) struct Block {
     pub(crate) lent_pieces: Vec<Epoch>,
     pub(crate) withheld: Epoch,
     pub(crate) probe: Option<Epoch>,
+    /// For how long the resource was lent before it.
+    pub(crate) rested: Nanos,
 }
 
 #[derive(Clone, Debug)]
@@ -68,6 +74,7 @@ pub(crate) struct Schedule {
     phase: Phase,
     pace: Pace,
     latest: Option<Reading>,
+    looked: Nanos,
     /// The lent epoch of this block so far, in pieces, and where the present one began.
     pieces: Vec<Epoch>,
     piece_began: Option<(Nanos, Reading)>,
@@ -75,10 +82,24 @@ pub(crate) struct Schedule {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    Rest,
-    Paused { plan: Plan, since: Nanos },
-    Washout { plan: Plan, until: Nanos },
-    Counting { plan: Plan, until: Nanos, began: (Nanos, Reading) },
+    /// After a block, from when until when at the least.
+    Rest {
+        began: Nanos,
+        until: Nanos,
+    },
+    Paused {
+        plan: Plan,
+        since: Nanos,
+    },
+    Washout {
+        plan: Plan,
+        until: Nanos,
+    },
+    Counting {
+        plan: Plan,
+        until: Nanos,
+        began: (Nanos, Reading),
+    },
 }
 
 /// A block and how far it has come.
@@ -90,6 +111,9 @@ struct Plan {
     at: usize,
     withheld: Nanos,
     lent: Nanos,
+    /// After and before it.
+    rest: Nanos,
+    rested: Nanos,
     began: (Nanos, Reading),
     /// What the part in force had seen before pauses.
     seen: Epoch,
@@ -104,12 +128,24 @@ struct Done {
     probe: Option<Epoch>,
 }
 
+/// A lent epoch is at most so many times as long as the withheld one: four times as long leaves a quarter more noise than endless.
+pub(super) const COUNTED: u64 = 4;
 /// A block that paused for longer compares times that are too far apart.
 const LONGEST_PAUSE: Nanos = Nanos::from_secs(2);
+
+impl Phase {
+    /// The next block may begin at once.
+    const READY: Self = Self::Rest { began: Nanos::ZERO, until: Nanos::ZERO };
+}
 
 impl Plan {
     fn part(&self) -> Part {
         self.order[self.at]
+    }
+
+    fn hurry(&mut self, lent: Nanos, rest: Nanos) {
+        self.lent = self.lent.min(lent);
+        self.rest = self.rest.min(rest);
     }
 
     /// How long the part in force has still to be counted.
@@ -127,21 +163,35 @@ impl Schedule {
         let pace = Pace::unknown(&setting);
         let random = Random::new(seed);
         let (pieces, piece_began) = (Vec::new(), None);
-        Self { setting, random, phase: Phase::Rest, pace, latest: None, pieces, piece_began }
+        Self {
+            setting,
+            random,
+            phase: Phase::READY,
+            pace,
+            latest: None,
+            looked: Nanos::ZERO,
+            pieces,
+            piece_began,
+        }
     }
 
     pub(crate) fn part(&self) -> Part {
         match self.phase {
-            Phase::Rest | Phase::Paused { .. } => Part::Lent,
+            Phase::Rest { .. } | Phase::Paused { .. } => Part::Lent,
             Phase::Washout { plan, .. } | Phase::Counting { plan, .. } => plan.part(),
         }
     }
 
-    /// When the next call is due; `None` while at rest.
+    /// When the next call is due; `None` while the foreground or the job decides.
     pub(crate) fn next_change(&self) -> Option<Nanos> {
         match self.phase {
-            Phase::Rest | Phase::Paused { .. } => None,
-            Phase::Washout { until, .. } | Phase::Counting { until, .. } => Some(until),
+            Phase::Rest { until, .. } => Some(until).filter(|until| *until > self.looked),
+            Phase::Paused { .. } => None,
+            Phase::Washout { until, .. } => Some(until),
+            Phase::Counting { plan, until, .. } => {
+                let piece = self.piece_began.map(|(began, _)| began.plus(plan.withheld));
+                Some(piece.map_or(until, |ends| ends.min(until)))
+            }
         }
     }
 
@@ -174,10 +224,11 @@ impl Schedule {
         demand: Demand,
     ) -> Option<Block> {
         let before = self.latest.replace(reading).unwrap_or(reading);
+        self.looked = now;
         let went_back =
             reading.count < before.count || reading.sum < before.sum || reading.work < before.work;
         if went_back {
-            self.phase = Phase::Rest;
+            self.phase = Phase::READY;
             return None;
         }
         if !wants {
@@ -185,9 +236,9 @@ impl Schedule {
             return None;
         }
         match self.phase {
-            Phase::Rest => {
-                if reading.count > before.count {
-                    self.begin_block(now, reading, demand);
+            Phase::Rest { began, until } => {
+                if now >= until && reading.count > before.count {
+                    self.begin_block(now, reading, until.since(began), demand);
                 }
                 None
             }
@@ -220,10 +271,10 @@ impl Schedule {
                 let lent_pieces = std::mem::take(&mut self.pieces);
                 self.end_block(now, reading, &plan, demand);
                 let Done { lent, withheld, probe } = plan.done;
-                Some(Block { lent, lent_pieces, withheld, probe })
+                Some(Block { lent, lent_pieces, withheld, probe, rested: plan.rested })
             }
             Phase::Counting { plan, .. } => {
-                // No call is asked for: the one nearest to the length will do.
+                // The call nearest to the length will do.
                 let enough = Nanos(plan.withheld.0 / 8 * 7);
                 if self.piece_began.is_some_and(|(began, _)| now.since(began) >= enough) {
                     self.end_piece(now, reading, plan.withheld);
@@ -249,8 +300,8 @@ impl Schedule {
     /// Background has no work: nothing can be compared until it has some.
     fn pause(&mut self, now: Nanos, reading: Reading) {
         self.phase = match self.phase {
-            Phase::Rest => Phase::Rest,
-            Phase::Paused { since, .. } if now.since(since) >= LONGEST_PAUSE => Phase::Rest,
+            Phase::Rest { began, until } => Phase::Rest { began, until },
+            Phase::Paused { since, .. } if now.since(since) >= LONGEST_PAUSE => Phase::READY,
             Phase::Paused { plan, since } => Phase::Paused { plan, since },
             Phase::Washout { plan, .. } => Phase::Paused { plan, since: now },
             Phase::Counting { plan, began, .. } => {
@@ -261,14 +312,14 @@ impl Schedule {
         };
     }
 
-    /// A long lent epoch need not be waited for.
-    pub(crate) fn hurry(&mut self, now: Nanos, share: Share) {
-        let (_, lent) = self.setting.lengths(share, &self.pace);
+    /// A long lent epoch, and the rest after it, need not be waited for.
+    pub(crate) fn hurry(&mut self, now: Nanos, demand: Demand) {
+        let (_, lent, rest) = self.lengths(demand);
         match &mut self.phase {
-            Phase::Rest => {}
-            Phase::Washout { plan, .. } | Phase::Paused { plan, .. } => plan.lent = plan.lent.min(lent),
+            Phase::Rest { began, until } => *until = began.plus(rest).min(*until),
+            Phase::Washout { plan, .. } | Phase::Paused { plan, .. } => plan.hurry(lent, rest),
             Phase::Counting { plan, until, .. } => {
-                plan.lent = plan.lent.min(lent);
+                plan.hurry(lent, rest);
                 if plan.part() == Part::Lent {
                     *until = now.plus(lent).min(*until);
                 }
@@ -278,28 +329,38 @@ impl Schedule {
 
     /// What is lent or probed is to change: the block has become worthless.
     pub(crate) fn abandon(&mut self) {
-        self.phase = Phase::Rest;
+        self.phase = Phase::READY;
     }
 
-    fn begin_block(&mut self, now: Nanos, reading: Reading, demand: Demand) {
+    /// How long a withheld epoch, a lent one and the rest after both are.
+    fn lengths(&self, Demand { share, rests, .. }: Demand) -> (Nanos, Nanos, Nanos) {
+        let (withheld, lent) = self.setting.lengths(share, &self.pace);
+        let counted = if rests { lent.min(withheld.times(COUNTED)) } else { lent };
+        (withheld, counted, lent.since(counted))
+    }
+
+    fn begin_block(&mut self, now: Nanos, reading: Reading, rested: Nanos, demand: Demand) {
         let mut order = [Part::Lent, Part::Withheld, Part::Probe];
         let parts = if demand.probe { 3 } else { 2 };
         self.random.shuffle(&mut order[..parts]);
-        let (withheld, lent) = self.setting.lengths(demand.share, &self.pace);
+        let (withheld, lent, rest) = self.lengths(demand);
         (self.pieces, self.piece_began) = (Vec::new(), None);
-        let done = Done::default();
-        let plan =
-            Plan { order, parts, at: 0, withheld, lent, began: (now, reading), seen: Epoch::default(), done };
+        let (began, seen, done) = ((now, reading), Epoch::default(), Done::default());
+        let plan = Plan { order, parts, at: 0, withheld, lent, rest, rested, began, seen, done };
         self.phase = Phase::Washout { plan, until: now.plus(self.washout()) };
     }
 
     fn end_block(&mut self, now: Nanos, reading: Reading, plan: &Plan, demand: Demand) {
         let block = Epoch::between(plan.began, (now, reading)).unwrap_or_default();
         if block.count == 0 {
-            self.phase = Phase::Rest;
+            self.phase = Phase::READY;
             return;
         }
         self.pace.add(&block);
-        self.begin_block(now, reading, demand);
+        if plan.rest > Nanos::ZERO {
+            self.phase = Phase::Rest { began: now, until: now.plus(plan.rest) };
+        } else {
+            self.begin_block(now, reading, Nanos::ZERO, demand);
+        }
     }
 }

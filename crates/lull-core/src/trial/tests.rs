@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::schedule::COUNTED;
 use super::*;
 
 fn ms(millis: u64) -> Nanos {
@@ -27,7 +28,7 @@ fn nothing_is_withheld_without_foreground_or_without_work() {
 #[test]
 fn the_pieces_of_a_lent_epoch_are_all_of_it_and_about_as_long_as_the_withheld_one() {
     let mut schedule = Schedule::new(TrialSetting::default(), 1);
-    let demand = Demand { share: Share::percent(5), probe: false };
+    let demand = Demand { share: Share::percent(5), probe: false, rests: false };
     let mut blocks = 0;
     for at in 0..20_000 {
         let Some(block) = schedule.step(ms(at), reading_at(ms(at), ms(1)), true, demand) else { continue };
@@ -39,6 +40,31 @@ fn the_pieces_of_a_lent_epoch_are_all_of_it_and_about_as_long_as_the_withheld_on
         assert!(block.lent_pieces.iter().all(is_alike), "{block:?}");
     }
     assert!(blocks > 10, "{blocks}");
+}
+
+#[test]
+fn a_schedule_that_rests_withholds_as_much_and_asks_for_fewer_looks() {
+    let share = Share::percent(5);
+    let outcome = |rests| {
+        let mut schedule = Schedule::new(TrialSetting::default(), 1);
+        let (mut now, mut looks, mut blocks, mut stands_for) = (ms(1), 0, 0, Nanos::ZERO);
+        while now < ms(60_000) {
+            let demand = Demand { share, probe: false, rests };
+            if let Some(block) = schedule.step(now, reading_at(now, ms(1)), true, demand) {
+                assert!(!rests || block.lent.span <= block.withheld.span.times(COUNTED + 1), "{block:?}");
+                blocks += 1;
+                stands_for = stands_for.plus(block.lent.span).plus(block.rested);
+            }
+            looks += 1;
+            let latest = now.plus(ms(40));
+            now = schedule.next_change().map_or(latest, |at| at.clamp(now.plus(Nanos(1)), latest));
+        }
+        (looks, blocks, stands_for)
+    };
+    let (with, without) = (outcome(true), outcome(false));
+    assert!(with.0 * 3 < without.0 * 2, "{with:?} {without:?}");
+    assert!(with.1 * 10 > without.1 * 9, "{with:?} {without:?}");
+    assert!(with.2.times(10) > without.2.times(9), "{with:?} {without:?}");
 }
 
 #[test]

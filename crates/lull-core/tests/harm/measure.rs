@@ -35,7 +35,7 @@ fn lend(harm: f64, minutes: u64, seed: u64) -> (Rung, Nanos) {
         let reading = LendReading { counts, busy: false, ran, wants: true };
         let lending = lender.step(now, &reading, &mut budget);
         let next = now.plus(Nanos::from_millis(5)).min(value_at);
-        let next = lender.next_change(now).map_or(next, |at| at.clamp(now.plus(Nanos(1)), next));
+        let next = lender.next_change().map_or(next, |at| at.clamp(now.plus(Nanos(1)), next));
         let span = next.since(now);
         if lender.at_work() {
             budget.pass(span);

@@ -139,7 +139,7 @@ fn ends_on(loads: &[f64], harm: f64, seconds: u64, seed: u64) -> Rung {
         let reading = LendReading { counts, busy, ran, wants: true };
         let lending = lender.step(now, &reading, &mut budget);
         let poll = now.plus(Nanos::from_millis(5));
-        let next = lender.next_change(now).map_or(poll, |next| next.clamp(now.plus(Nanos(1)), poll));
+        let next = lender.next_change().map_or(poll, |next| next.clamp(now.plus(Nanos(1)), poll));
         if lender.at_work() {
             budget.pass(next.since(now));
         }

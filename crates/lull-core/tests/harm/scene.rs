@@ -94,10 +94,8 @@ impl Scene {
             let sensed = LendReading { counts, busy: false, ran: self.ran, wants: true };
             let lending = self.lender.step(self.now, &sensed, &mut self.budget);
             let poll = self.now.plus(Nanos::from_millis(5));
-            let next = self
-                .lender
-                .next_change(self.now)
-                .map_or(poll, |next| next.clamp(self.now.plus(Nanos(1)), poll));
+            let next =
+                self.lender.next_change().map_or(poll, |next| next.clamp(self.now.plus(Nanos(1)), poll));
             let span = next.since(self.now);
             let (harm, work) = match lending {
                 Lending::Held => (0.0, 0.0),

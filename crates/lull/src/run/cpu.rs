@@ -21,7 +21,7 @@
 //! How much that may be is the CPUs' part of the one promise (`promise.rs`).
 
 use lull_bpf::cpu::{Bursts, CpuTotals, Cpus};
-use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_QUIET};
+use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_GAP, WAKE_QUIET};
 use lull_core::lend::{
     CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Move, Reason, Rung,
 };
@@ -35,8 +35,13 @@ use super::slo::{AWAY, Slo};
 use super::summary::SlowdownSummary;
 
 /// How often the policy is asked while foreground and job are at work, and while not.
-const ASK_EVERY: Nanos = Nanos::from_millis(10);
+const ASK_EVERY: Nanos = Nanos::from_millis(20);
 const ASK_AT_REST: Nanos = Nanos::from_millis(25);
+/// While the job is held: it shows nothing then, and each look takes tens of microseconds of a CPU that the foreground may want. The
+/// policy says itself when it has to be asked before.
+const ASK_WHILE_HELD: Nanos = Nanos::from_millis(40);
+/// What has time waits so long for a gap of the foreground.
+const PATIENCE: Nanos = Nanos::from_millis(5);
 /// How often the CPUs that are lent may be others.
 const CHOOSE_EVERY: Nanos = Nanos::from_secs(1);
 /// The least time between two wake-ups that make us hold the job.
@@ -179,6 +184,7 @@ pub(crate) struct Cpu {
     ran: Nanos,
     looked: Nanos,
     frozen: bool,
+    awaits_gap: bool,
 }
 
 impl Cpu {
@@ -226,6 +232,7 @@ impl Cpu {
             ran: Nanos::ZERO,
             looked: now,
             frozen: false,
+            awaits_gap: false,
         }
     }
 
@@ -259,24 +266,47 @@ impl Cpu {
         self.frozen && self.lending == Lending::Held && lends
     }
 
-    /// Looks at the CPUs and decides; `is_held`: the job is frozen now, on whoever's behalf. Returns when to look again.
-    pub(crate) fn turn(&mut self, now: Nanos, is_held: bool) -> Nanos {
+    /// Looks at the CPUs and decides; `is_held`: the job is frozen now, on whoever's behalf. Returns when to look again,
+    /// and when a hold ends of which no wake-up will tell.
+    pub(crate) fn turn(&mut self, now: Nanos, is_held: bool) -> (Nanos, Option<Nanos>) {
         if !is_held {
             self.ran = self.ran.plus(now.since(self.looked));
         }
         self.looked = now;
-        let due = self.lender.next_change(now).is_some_and(|at| now >= at);
+        let due = self.lender.next_change().is_some_and(|at| now >= at);
         if due || now.since(self.asked) >= self.ask_every() {
             self.ask(now, is_held);
         }
         self.frozen = self.wants && self.holds(now);
         let next = self.asked.plus(self.ask_every());
-        let next = self.lender.next_change(now).map_or(next, |at| at.min(next));
-        self.wake(now).map_or(next, |at| at.min(next))
+        let next = self.lender.next_change().map_or(next, |at| at.min(next)).max(now.plus(Nanos(1)));
+        (next, self.wake(now))
+    }
+
+    /// When to do at the latest what is due at `at` and can wait a little. While the job is held for the foreground's sake, lull's own
+    /// work keeps to the foreground's gaps, too: a wake-up of ours beside a wake-up of its moves its task to another CPU, which costs it
+    /// a tenth of a millisecond.
+    pub(crate) fn in_a_gap(&mut self, at: Nanos) -> Nanos {
+        match (self.frozen, std::mem::replace(&mut self.awaits_gap, self.frozen)) {
+            (true, _) => {
+                self.cpus.ask_wake_in_gap(at);
+                at.plus(PATIENCE)
+            }
+            (false, asked) => {
+                if asked {
+                    self.cpus.forget_wake(WAKE_GAP);
+                }
+                at
+            }
+        }
     }
 
     fn ask_every(&self) -> Nanos {
-        if self.wants && self.lender.at_work() { ASK_EVERY } else { ASK_AT_REST }
+        match self.wants && self.lender.at_work() {
+            true if self.frozen => ASK_WHILE_HELD,
+            true => ASK_EVERY,
+            false => ASK_AT_REST,
+        }
     }
 
     /// Asks the policy, and does what it says.

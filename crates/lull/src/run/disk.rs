@@ -19,8 +19,10 @@ const AMPLE_ROOM: u32 = 64;
 const LATELY: Nanos = Nanos::from_millis(500);
 /// How often automatic control looks at what was measured.
 const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
-/// How often control looks when nothing has moved.
+/// How often control looks when nothing has moved for as long.
 const CONTROL_AT_REST: Nanos = Nanos::from_millis(250);
+/// While the job is held its hold decides, and what control comes to can wait.
+const CONTROL_WHILE_HELD: Nanos = Nanos::from_millis(100);
 /// How often the fallback sensor reads its counters.
 const SAMPLE_EVERY: Nanos = Nanos::from_millis(4);
 /// … but so seldom that reading them, which costs more the more processes the job has, takes at most one part in this many
@@ -188,14 +190,15 @@ impl Disk {
         }
     }
 
-    /// Lets control and the hold machine act when their time has come; says when the next time is.
-    pub(crate) fn control(&mut self, now: Nanos) -> Option<Nanos> {
+    /// Lets control act when its time has come; says when the next time is. `is_held`: the job is held now.
+    pub(crate) fn control(&mut self, now: Nanos, is_held: bool) -> Option<Nanos> {
         let view = self.observe(now);
         let events = view.foreground.started.wrapping_add(view.background.started);
         if events != self.moved.0 {
             self.moved = (events, now);
         }
-        if now.since(self.controlled) >= CONTROL_EVERY {
+        let pause = if is_held { CONTROL_WHILE_HELD } else { CONTROL_EVERY };
+        if now.since(self.controlled) >= pause {
             self.controlled = now;
             let telemetry = self.telemetry(&view);
             let setting = self.control.update(now, &telemetry);
@@ -208,7 +211,7 @@ impl Disk {
             self.test(now);
         }
         let busy = now.since(self.moved.1) < CONTROL_AT_REST;
-        let next = self.controlled.plus(if busy { CONTROL_EVERY } else { CONTROL_AT_REST });
+        let next = self.controlled.plus(if busy { pause } else { CONTROL_AT_REST });
         Some(self.control.next_test().map_or(next, |at| at.min(next)))
     }
 

@@ -304,6 +304,7 @@ impl Engine {
     /// look, so that none is lost.
     pub(crate) fn turn(&mut self, now: Nanos) -> Next {
         let mut next = Next::default();
+        let was_held = self.wants_frozen(now);
         self.promise.turn(now, &mut self.disks, self.cpu.as_mut());
         for disk in 0..self.disks.len() {
             let observation = self.disks[disk].observe(now);
@@ -316,21 +317,29 @@ impl Engine {
             }
             next.sooner(self.disks[disk].resource.wake(now).at);
             next.sooner(self.disks[disk].next_sample(now, &wake));
-            next.sooner(self.disks[disk].control(now));
+            next.sooner(self.disks[disk].control(now, was_held));
             let covered =
                 self.granted.values().any(|grant| grant.disk == disk && now.since(grant.at) < CALL_AT_MOST);
             next.sooner(self.disks[disk].hold(now, covered));
         }
         next.sooner(self.regulator.as_mut().map(|regulator| regulator.turn(now)));
         let is_held = self.wants_hold();
-        next.sooner(self.cpu.as_mut().map(|cpu| cpu.turn(now, is_held)));
-        next.sooner(self.net.as_mut().map(|net| net.turn(now)));
-        next.sooner(self.net_when_used.next());
+        let (patient, end_of_hold) = self.cpu.as_mut().map(|cpu| cpu.turn(now, is_held)).unzip();
+        next.sooner(patient);
+        // The end of a hold, packets and pages cannot wait.
+        let mut exact = Next { at: end_of_hold.flatten() };
+        exact.sooner(self.net.as_mut().map(|net| net.turn(now)));
+        exact.sooner(self.net_when_used.next());
         next.sooner(self.read_ahead(now));
-        next.sooner(self.write_back(now));
-        next.sooner(self.let_signals_through(now));
+        exact.sooner(self.write_back(now));
+        // Who is frozen handles none; `spare` sees to them.
+        next.sooner(if was_held { None } else { self.let_signals_through(now) });
         let is_held = self.wants_hold();
         next.sooner(self.spare.turn(now, is_held, || Look::at(&self.family)));
+        if let (Some(at), Some(cpu)) = (next.at, self.cpu.as_mut()) {
+            next.at = Some(cpu.in_a_gap(at));
+        }
+        next.sooner(exact.at);
         let held = !self.waiters.is_empty() || (is_held && !self.spare.is_on(now));
         match (held, self.held_since) {
             (true, None) => self.held_since = Some(now),

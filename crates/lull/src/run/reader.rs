@@ -3,7 +3,7 @@
 //! The job's descriptors are looked through every millisecond, or as often as takes a tenth of the time where there are many, and
 //! only while the foreground is at work and the job makes requests that no gate has seen. While it makes none, whether it does is
 //! asked less and less often: each question wakes lull beside a foreground that may want the CPU. A job that is held opens and
-//! reads nothing: it is looked at once, for what it did last. Each piece is a background request like any other: it has a ticket, waits
+//! reads nothing: it is looked at once, for what it did last, and not at once when it is let go. Each piece is a background request like any other: it has a ticket, waits
 //! in its disk's queue and is read when it is let go. Policy: [`lull_core::ahead`].
 
 use std::collections::HashMap;
@@ -92,6 +92,8 @@ pub(crate) struct Reader {
     looked_held: bool,
     /// From the last look to the next, at the least.
     pause: Nanos,
+    /// Whether there may be a piece to ask for: somebody has read since the last time there was none.
+    has_moved: bool,
     next_ticket: u64,
     /// What was read so far.
     pub(crate) done: ReadAhead,
@@ -99,7 +101,12 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Whether it is time to look through the job's descriptors; `is_held`: the job is held now.
-    pub(crate) fn is_due(&self, now: Nanos, is_held: bool) -> bool {
+    pub(crate) fn is_due(&mut self, now: Nanos, is_held: bool) -> bool {
+        if self.looked_held && !is_held {
+            self.looked_held = false;
+            self.next = self.next.max(now.plus(LOOK_EVERY));
+        }
+        self.has_moved |= !is_held;
         now >= self.next && !(is_held && self.looked_held)
     }
 
@@ -118,6 +125,7 @@ impl Reader {
     ) {
         let began = clock::now();
         self.looked_held = is_held;
+        self.has_moved = true;
         self.files.values_mut().for_each(|followed| followed.seen = false);
         let mut breaks = BREAKS_PER_LOOK;
         for slot in pids.iter().flat_map(|pid| slots(*pid)) {
@@ -159,6 +167,9 @@ impl Reader {
     /// New requests, one per file at most: tickets with their disks.
     pub(crate) fn ask(&mut self) -> Vec<(usize, Ticket)> {
         let mut tickets = Vec::new();
+        if !std::mem::take(&mut self.has_moved) {
+            return tickets;
+        }
         for followed in self.files.values_mut().filter(|followed| followed.seen && followed.asked.is_none()) {
             let Some(position) = followed.file.position() else { continue };
             if let Some(piece) = followed.ahead.next_piece(position, followed.file.size_bytes) {
@@ -175,6 +186,7 @@ impl Reader {
     pub(crate) fn read(&mut self, ticket: Ticket) {
         let named = |followed: &&mut Followed| followed.asked.is_some_and(|(asked, _)| asked == ticket.0);
         let Some(followed) = self.files.values_mut().find(named) else { return };
+        self.has_moved = true;
         if let Some((_, piece)) = followed.asked.take()
             && followed.file.read_ahead(piece.offset, piece.length).is_ok()
         {

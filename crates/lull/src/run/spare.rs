@@ -23,7 +23,7 @@ use super::family::Family;
 use super::signals;
 
 /// How often a held job is looked at.
-const LOOK_EVERY: Nanos = Nanos::from_millis(100);
+const LOOK_EVERY: Nanos = Nanos::from_millis(250);
 /// Where there are many processes: a look takes this part of the time, at most.
 const COST_SHARE: u64 = 50;
 /// How long it may run to handle one.

@@ -2,16 +2,18 @@ use proptest::prelude::*;
 
 use super::*;
 
+const LONGEST: Nanos = Nanos::from_millis(100);
+
 fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
 
 #[test]
 fn a_job_that_is_always_held_runs_for_its_share() {
-    let mut floor = Floor::new(Share::percent(5), ms(100));
+    let mut floor = Floor::new(Share::percent(5));
     let (mut ran, mut held, mut longest) = (Nanos::ZERO, 0, 0);
     for at in 0..10_000 {
-        if floor.step(ms(at), ran, true) {
+        if floor.step(ms(at), ran, true, LONGEST) {
             ran = ran.plus(ms(1));
             held = 0;
         } else {
@@ -25,12 +27,12 @@ fn a_job_that_is_always_held_runs_for_its_share() {
 
 #[test]
 fn a_forced_run_ends_when_nothing_is_owed_also_where_nobody_looks_in_between() {
-    let mut floor = Floor::new(Share::percent(2), ms(150));
+    let mut floor = Floor::new(Share::percent(2));
     let (mut now, mut ran, mut forced) = (ms(1), Nanos::ZERO, Nanos::ZERO);
     assert_eq!(floor.ends(), None);
     // Looked at every 5 ms, and when a run is said to end.
     while now < ms(30_000) {
-        let runs = floor.step(now, ran, true);
+        let runs = floor.step(now, ran, true, LONGEST);
         assert_eq!(floor.ends().is_some(), runs);
         let next = floor.ends().unwrap_or(Nanos::MAX).min(now.plus(ms(5)));
         assert!(next > now);
@@ -45,23 +47,23 @@ fn a_forced_run_ends_when_nothing_is_owed_also_where_nobody_looks_in_between() {
 
 #[test]
 fn a_job_that_runs_enough_is_never_forced() {
-    let mut floor = Floor::new(Share::percent(5), ms(100));
+    let mut floor = Floor::new(Share::percent(5));
     for at in 0..10_000 {
-        assert!(!floor.step(ms(at), ms(at / 10), true));
+        assert!(!floor.step(ms(at), ms(at / 10), true, LONGEST));
     }
 }
 
 #[test]
 fn nothing_is_owed_to_a_job_that_does_not_want_to_run_nor_without_a_floor() {
-    let mut floor = Floor::new(Share::percent(50), ms(100));
-    let mut none = Floor::new(Share::ZERO, ms(100));
+    let mut floor = Floor::new(Share::percent(50));
+    let mut none = Floor::new(Share::ZERO);
     for at in 0..1_000 {
-        assert!(!floor.step(ms(at), Nanos::ZERO, false));
-        assert!(!none.step(ms(at), Nanos::ZERO, true));
+        assert!(!floor.step(ms(at), Nanos::ZERO, false, LONGEST));
+        assert!(!none.step(ms(at), Nanos::ZERO, true, LONGEST));
     }
-    assert_eq!(none.due(ms(1_000)), None);
-    assert!(!floor.step(ms(1_050), Nanos::ZERO, true), "it is owed from when it wants to");
-    assert_eq!(floor.due(ms(1_050)), Some(ms(1_099)));
+    assert_eq!(none.due(), None);
+    assert!(!floor.step(ms(1_050), Nanos::ZERO, true, LONGEST), "it is owed from when it wants to");
+    assert_eq!(floor.due(), Some(ms(1_099)));
 }
 
 proptest! {
@@ -73,12 +75,12 @@ proptest! {
     ) {
         // The owner lends for some stretches and holds for others, and obeys.
         let (share, longest) = (Share::percent(percent), ms(longest));
-        let mut floor = Floor::new(share, longest);
+        let mut floor = Floor::new(share);
         let mut ran = vec![Nanos::ZERO];
         for (lends, length) in lends {
             for _ in 0..length {
                 let so_far = ran[ran.len() - 1];
-                let runs = floor.step(ms(ran.len() as u64 - 1), so_far, true) || lends;
+                let runs = floor.step(ms(ran.len() as u64 - 1), so_far, true, longest) || lends;
                 ran.push(if runs { so_far.plus(ms(1)) } else { so_far });
             }
         }

@@ -128,7 +128,7 @@ struct Done {
     probe: Option<Epoch>,
 }
 
-/// A lent epoch is at most so many times as long as the withheld one: four times as long leaves a quarter more noise than endless.
+/// A lent epoch is at most so many times as long as the withheld one: four times leaves a quarter more noise than any more would.
 pub(super) const COUNTED: u64 = 4;
 /// A block that paused for longer compares times that are too far apart.
 const LONGEST_PAUSE: Nanos = Nanos::from_secs(2);

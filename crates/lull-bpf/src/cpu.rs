@@ -24,6 +24,10 @@
 //! (`WAKE_FOREGROUND_BEGIN`, `WAKE_LEAK`) are spaced ([`Cpus::set_waking`]), so that they never cost more than they save.
 //! `WAKE_QUIET` is a timer in the kernel: one wake-up once the foreground has stayed away, none for each time it goes.
 //!
+//! While nothing can follow from what is seen, as when the job is held whatever the foreground does, watching can pause
+//! ([`Cpus::pause`], [`Cpus::watch`]): the programs stay attached, since to attach them interrupts every CPU, and end at once. Nothing is
+//! counted meanwhile, and a burst or a span that was not seen whole counts as none.
+//!
 //! Needs kernel 5.18: the state in which a task leaves its CPU is told since then.
 //!
 //! Source: `Documentation/trace/events.rst`, `include/trace/events/sched.h`.
@@ -144,11 +148,11 @@ impl std::fmt::Debug for CpuSensor {
 }
 
 impl CpuSensor {
-    /// Loads and attaches the programs. Needs CAP_BPF and CAP_PERFMON (or root), kernel BTF and kernel 5.18.
+    /// Loads and attaches the programs; what begins at `began` or later is watched. Needs CAP_BPF and CAP_PERFMON (or root), kernel BTF and kernel 5.18.
     ///
     /// # Errors
     /// When the kernel is too old, the rights are missing or a program is refused.
-    pub fn load(settings: &CpuSettings) -> Result<Self, SensorError> {
+    pub fn load(settings: &CpuSettings, began: Nanos) -> Result<Self, SensorError> {
         let observers = Observers::Cpu;
         let count = libbpf_rs::num_possible_cpus().map_err(|source| SensorError::Bpf {
             observers,
@@ -171,6 +175,7 @@ impl CpuSensor {
         }
         cpus.set_own(&settings.own);
         cpus.set_job_group(settings.job_group);
+        cpus.watch(began);
         programs.attach()?;
         Ok(Self { programs, cpus })
     }
@@ -237,7 +242,7 @@ impl Cpus {
     /// Each possible CPU now, by its number.
     pub fn slots(&self) -> impl ExactSizeIterator<Item = CpuSlot> + '_ {
         self.raw().iter().map(|cpu| CpuSlot {
-            class: CpuClass::of(cpu.class.load(Ordering::Relaxed)),
+            class: CpuClass::of(self.class(cpu)),
             since: Nanos(cpu.since_ns.load(Ordering::Relaxed)),
         })
     }
@@ -253,7 +258,7 @@ impl Cpus {
                 sum.response_ns += cpu.response[i].sum_ns();
                 sum.on_cpu_ns += cpu.bursts[i].on_cpu_ns.load(Ordering::Relaxed);
             }
-            let [foreground, background] = busy(cpu, now);
+            let [foreground, background] = self.busy(cpu, now);
             totals.foreground_busy = totals.foreground_busy.plus(foreground);
             totals.background_busy = totals.background_busy.plus(background);
         }
@@ -262,17 +267,53 @@ impl Cpus {
 
     /// Everything that is kept, up to `now`.
     pub fn report(&self, now: Nanos) -> CpuReport {
-        let mut report =
-            CpuReport { wakes: self.shared().wakes_given.load(Ordering::Relaxed), ..CpuReport::default() };
+        let mut report = CpuReport {
+            wakes: self.shared().wakes_given.load(Ordering::Relaxed).into(),
+            ..CpuReport::default()
+        };
         for cpu in self.raw() {
             for i in 0..2 {
                 report.delay[i].merge(&cpu.delay[i].read());
                 report.response[i].merge(&cpu.response[i].read());
             }
             report.gaps.merge(&cpu.gaps.read());
-            report.busy.push(busy(cpu, now));
+            report.busy.push(self.busy(cpu, now));
         }
         report
+    }
+
+    /// Ends watching until [`watch`](Self::watch): nothing is counted, and no wake-up comes but those under way.
+    pub fn pause(&self) {
+        self.shared().watched_ns.store(0, Ordering::SeqCst);
+    }
+
+    /// Begins to watch at `now`, some milliseconds after [`pause`](Self::pause) at the least, so that no program that had begun before
+    /// is still at it. What runs on a CPU is known from its next switch on; until then, but for 10 ms at most, the foreground is taken
+    /// for awake.
+    pub fn watch(&self, now: Nanos) {
+        let shared = self.shared();
+        for word in [&shared.running, &shared.begun_ns, &shared.quiet_since_ns] {
+            word.store(0, Ordering::Relaxed);
+        }
+        shared.woken_ns.store(now.0, Ordering::Relaxed);
+        shared.watched_ns.store(now.0.max(1), Ordering::SeqCst);
+    }
+
+    /// What runs on a CPU, as far as it was seen since watching began.
+    fn class(&self, cpu: &RawCpu) -> u32 {
+        let is_current =
+            cpu.watched_ns.load(Ordering::Relaxed) == self.shared().watched_ns.load(Ordering::Relaxed);
+        if is_current { cpu.class.load(Ordering::Relaxed) } else { NOTHING }
+    }
+
+    /// CPU time of both classes on one CPU, with the span that runs at `now`.
+    fn busy(&self, cpu: &RawCpu, now: Nanos) -> [Nanos; 2] {
+        let class = self.class(cpu) as usize;
+        let since = Nanos(cpu.since_ns.load(Ordering::Relaxed));
+        std::array::from_fn(|i| {
+            let running = if class == i { now.since(since) } else { Nanos::ZERO };
+            Nanos(cpu.view[i].busy_ns.load(Ordering::Relaxed)).plus(running)
+        })
     }
 
     /// How long the foreground has to stay away for `WAKE_QUIET`, and the least time between two wake-ups that make
@@ -316,14 +357,4 @@ impl Cpus {
     pub fn set_job_group(&self, id: Option<u64>) {
         self.shared().job_group.store(id.unwrap_or(0), Ordering::Relaxed);
     }
-}
-
-/// CPU time of both classes on one CPU, with the span that runs at `now`.
-fn busy(cpu: &RawCpu, now: Nanos) -> [Nanos; 2] {
-    let class = cpu.class.load(Ordering::Relaxed) as usize;
-    let since = Nanos(cpu.since_ns.load(Ordering::Relaxed));
-    std::array::from_fn(|i| {
-        let running = if class == i { now.since(since) } else { Nanos::ZERO };
-        Nanos(cpu.view[i].busy_ns.load(Ordering::Relaxed)).plus(running)
-    })
 }

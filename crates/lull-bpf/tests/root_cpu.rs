@@ -32,7 +32,7 @@ fn loaded(settings: &CpuSettings) -> Option<CpuSensor> {
         eprintln!("SKIPPED: needs root");
         return None;
     }
-    match CpuSensor::load(settings) {
+    match CpuSensor::load(settings, now()) {
         Ok(sensor) => Some(sensor),
         Err(error) if std::path::Path::new("/sys/kernel/btf/vmlinux").exists() => panic!("{error}"),
         Err(error) => {
@@ -304,6 +304,45 @@ fn root_what_can_wait_is_told_when_a_burst_ends_and_not_before_its_time() {
     sensor.drain();
     ends_a_burst();
     assert!(!is_readable(&sensor, 50), "it was told once");
+}
+
+#[test]
+fn root_while_nobody_watches_nothing_is_counted_and_nobody_woken_and_afterwards_all_is() {
+    let echo = Load::shell("while read line; do echo $line; done");
+    let Some(sensor) = loaded(&only(echo.pid())) else { return };
+    let cpus = sensor.cpus();
+    let mut questions = echo.0.stdin.as_ref().unwrap();
+    let mut ask = || {
+        questions.write_all(b"question\n").unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        wait_until("the echo sleeps", || echo.sleeps());
+    };
+    ask();
+    cpus.pause();
+    std::thread::sleep(Duration::from_millis(20));
+    cpus.ask_wake(WAKE_FOREGROUND_END);
+    let before = (bursts(&cpus), cpus.observation(now()).foreground.started);
+    let answered = |cpus: &Cpus| {
+        let totals = cpus.totals(now());
+        totals.quiet.response_ns + totals.loaded.response_ns
+    };
+    let answered_before = answered(&cpus);
+    (0..5).for_each(|_| ask());
+    assert_eq!((bursts(&cpus), cpus.observation(now()).foreground.started), before);
+    assert!(!is_readable(&sensor, 0));
+    assert!(cpus.slots().all(|slot| slot.class == CpuClass::Idle), "nothing is known of now");
+    let began = now();
+    cpus.watch(began);
+    assert_eq!(cpus.running(began)[0], 1, "the foreground is taken for awake");
+    wait_until("nobody of it was", || cpus.running(now())[0] == 0);
+    let busy = cpus.totals(now()).foreground_busy;
+    (0..5).for_each(|_| ask());
+    assert!(becomes_readable(sensor.wake_fd()));
+    let totals = cpus.totals(now());
+    assert!(bursts(&cpus) >= before.0 + 3, "{} {}", bursts(&cpus), before.0);
+    assert!(totals.foreground_busy > busy && totals.foreground_busy.since(busy) <= now().since(began));
+    let spent = Nanos(answered(&cpus) - answered_before);
+    assert!(spent <= now().since(began), "the pause is in no burst: {spent}");
 }
 
 #[test]

@@ -42,7 +42,8 @@
 //!    more (`saturation.rs`), and the base falls to a shelter.
 //! 9. *Open* to the top when the foreground has gone; the base is back with its first request.
 //!
-//! The job gets its least share of time (`floor.rs`) whatever else is said.
+//! The job gets its least share of time (`floor.rs`) whatever else is said. While it is held and nothing can be found out, nobody need
+//! look (`doze.rs`).
 //!
 //! Units: those of the trial; work in any unit. Edge cases: on the bottom nothing is lent, so nothing is tested but probes. A
 //! job without work pauses tests. The owner tells the budget the foreground's time ([`Budget::pass`]) while it is
@@ -52,6 +53,7 @@
 //! linear bandits*, 2017: explore only what past savings pay for.
 
 mod book;
+mod doze;
 mod floor;
 mod ladder;
 mod log;
@@ -72,6 +74,7 @@ use crate::trial::evidence::Finding;
 use crate::trial::schedule::{Block, Demand, Part, Schedule};
 use crate::trial::watch::Watch;
 use book::Book;
+use doze::{Doze, Found};
 use floor::Floor;
 use log::Log;
 use presence::Presence;
@@ -114,6 +117,9 @@ pub struct Lender {
     presence: Presence,
     saturation: Saturation,
     floor: Floor,
+    doze: Doze,
+    /// For how long the job was ever let run, at the last call.
+    ran: Nanos,
     base: Rung,
     /// Each with the least mean time between requests beside which it is one.
     shelters: Vec<(Rung, Nanos)>,
@@ -149,6 +155,8 @@ impl Lender {
             presence: Presence::new(setting.away),
             saturation: Saturation::new(),
             floor: Floor::new(setting.floor),
+            doze: Doze::new(),
+            ran: Nanos::ZERO,
             base,
             shelters: Vec::new(),
             probe: None,
@@ -203,10 +211,13 @@ impl Lender {
         let longest = self.setting.longest;
         let longest = longest.since(self.schedule.hold().times(3)).max(Nanos(longest.0 / 3));
         let owed = self.floor.step(now, reading.ran, reading.wants, longest);
+        if self.doze.until().is_some() {
+            self.presence.resume(now);
+        }
         self.at_work = self.presence.look(now, reading.counts.count, reading.busy);
         if self.at_work {
             self.heed_saturation(now, reading, budget);
-            self.test(now, reading, budget);
+            self.doze_or_test(now, reading, budget);
         } else {
             self.schedule.abandon();
             self.watch.interrupt();
@@ -221,16 +232,26 @@ impl Lender {
         self.lending
     }
 
+    /// Until when nobody need look: the job is held until then, whatever the foreground does. Whoever calls [`step`](Self::step)
+    /// again no sooner may have counted nothing meanwhile.
+    pub fn rests_until(&self) -> Option<Nanos> {
+        self.doze.until()
+    }
+
     /// When something may change even if nothing happens; it may be over already.
     pub fn next_change(&self) -> Option<Nanos> {
         // What is owed waits for the end of a withheld epoch.
+        if let Some(until) = self.doze.until() {
+            return Some(until);
+        }
         let due = match (self.lending, self.schedule.part()) {
             (Lending::Held, Part::Lent | Part::Probe) => self.floor.due(),
             (Lending::Rung(_), Part::Lent) if self.is_sheltered() => self.floor.due(),
             (Lending::Forced, _) => self.floor.ends(),
             _ => None,
         };
-        [self.schedule.next_change(), due].into_iter().flatten().min()
+        let watched = self.doze.watched_at().filter(|_| self.doze.is_settled());
+        [self.schedule.next_change(), due, watched].into_iter().flatten().min()
     }
 
     /// Whether the foreground was at work at the last call.
@@ -291,9 +312,37 @@ impl Lender {
         }
     }
 
+    /// Tests, unless the job is held and shows nothing.
+    fn doze_or_test(&mut self, now: Nanos, reading: &LendReading, budget: &mut Budget) {
+        let ran = reading.ran > std::mem::replace(&mut self.ran, reading.ran);
+        if self.doze.is_settled() {
+            self.lend_again(now, budget);
+            self.seek(now, reading.wants);
+        }
+        let tests = self.schedule.part() != Part::Lent || self.can_afford_probe(budget);
+        // Without a shelter all of the budget is for trying.
+        let holds = !self.shelters.is_empty() && (self.base == Rung::BOTTOM || self.is_sheltered());
+        let found = match self.lending {
+            _ if !reading.wants || !holds || tests => Found::Gap,
+            Lending::Forced => Found::Forced,
+            _ if ran => Found::Gap,
+            _ => Found::NoGap,
+        };
+        self.doze.step(now, found, self.floor.due().unwrap_or(Nanos::MAX));
+        if !self.doze.is_settled() {
+            self.test(now, reading, budget);
+            return;
+        }
+        self.schedule.abandon();
+        self.watch.interrupt();
+    }
+
     fn choose(&self, owed: bool) -> Lending {
         if !self.at_work {
             return Lending::Rung(self.book.ladder.top());
+        }
+        if self.doze.until().is_some() {
+            return Lending::Held;
         }
         let rung = match (self.schedule.part(), self.probe) {
             (Part::Withheld, _) => return Lending::Held,

@@ -151,7 +151,8 @@ struct lull_cpu {
 	lull_u64 task_since_ns; /* of `pid` */
 	struct lull_cpu_class view[LULL_CLASSES];
 	struct lull_bursts bursts[2];
-	lull_u64 unused[5];
+	lull_u64 watched_ns; /* `class`, `pid` and their times are of this watch (lull_sched) */
+	lull_u64 unused[4];
 	struct lull_histogram delay[2];	   /* wake-up to running */
 	struct lull_histogram response[2]; /* wake-up to the next sleep */
 	struct lull_histogram gaps;	   /* spans without foreground on any CPU that ended here */
@@ -161,10 +162,10 @@ struct lull_cpu {
 /* All CPUs together. */
 struct lull_sched {
 	/* Written by user space. */
+	lull_u64 watched_ns; /* since when the CPUs are watched without a break; 0: they are not */
 	lull_u64 quiet_ns;
 	lull_u64 spacing_ns; /* between two wake-ups for LULL_WAKE_SPACED */
 	lull_u64 job_group;  /* cgroup v2 id of the job, or 0 where its tasks bear an idle class */
-	lull_u64 gap_ns;     /* for LULL_WAKE_GAP */
 	lull_u32 own[LULL_OWN]; /* lull's own processes, up to the first 0 */
 	lull_u32 wake;
 	lull_u32 unused;
@@ -175,9 +176,9 @@ struct lull_sched {
 	lull_u64 quiet_since_ns; /* the foreground sleeps since then; 0: it does not */
 	lull_u64 bg_start_ns;
 	lull_u64 last_wake_ns;
-	lull_u64 wakes_given;
+	lull_u64 gap_ns; /* for LULL_WAKE_GAP; written by user space */
 	lull_u32 alarm_armed;
-	lull_u32 unused_end;
+	lull_u32 wakes_given;
 };
 
 /*

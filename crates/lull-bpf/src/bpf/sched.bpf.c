@@ -22,6 +22,10 @@
  * total is always the sum of the slots, and a slot that is wrong is so until
  * the CPU's next switch.
  *
+ * Nobody need watch while the job stays held whatever the foreground does. Then
+ * `watched_ns` is 0, and a program ends at once. When watching goes on it is the
+ * time since when: a slot or a burst of before is not taken for one of now.
+ *
  * All programs run with preemption off and write to their own CPU's record
  * without atomics. What all CPUs share is written when a CPU changes its class
  * to or from foreground or background, and read otherwise.
@@ -235,6 +239,12 @@ static __always_inline int works_for_background(struct task *task)
 	return 0;
 }
 
+/* When the task's burst began, as far as it was watched from its beginning; 0: there is none. */
+static __always_inline __u64 burst_of(struct lull_sched *all, struct task *task)
+{
+	return task->woken_ns >= all->watched_ns ? task->woken_ns : 0;
+}
+
 /* A task that may be foreground is woken. */
 static __always_inline void waking(struct task_struct *woken, int is_new)
 {
@@ -243,7 +253,7 @@ static __always_inline void waking(struct task_struct *woken, int is_new)
 	struct task *task;
 	__u64 running, now;
 
-	if (!all || class_of(all, woken) != LULL_FOREGROUND)
+	if (!all || !all->watched_ns || class_of(all, woken) != LULL_FOREGROUND)
 		return;
 	cpu = own_cpu();
 	task = task_of(woken->pid);
@@ -261,7 +271,7 @@ static __always_inline void waking(struct task_struct *woken, int is_new)
 	}
 	running = all->running;
 	/* One that is still on its queue was woken on its way to sleep: the burst goes on. */
-	if (is_new || !task->woken_ns || !woken->on_rq) {
+	if (is_new || !burst_of(all, task) || !woken->on_rq) {
 		task->woken_ns = now;
 		task->on_cpu_ns = 0;
 		task->ran = 0;
@@ -304,7 +314,7 @@ static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, 
 	if (!sleeps)
 		return;
 	cpu->view[LULL_FOREGROUND].last_end_ns = now;
-	if (!task || !task->woken_ns)
+	if (!task || !burst_of(all, task))
 		return;
 	if (missed) {
 		task->woken_ns = 0;
@@ -319,11 +329,12 @@ static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, 
 }
 
 /* A foreground task gets the CPU. */
-static __always_inline void enter(struct lull_cpu *cpu, __u32 pid, struct task *task, __u64 now)
+static __always_inline void enter(struct lull_sched *all, struct lull_cpu *cpu, __u32 pid,
+				  struct task *task, __u64 now)
 {
 	cpu->pid = pid;
 	cpu->task_since_ns = now;
-	if (task && task->woken_ns && !task->ran) {
+	if (task && burst_of(all, task) && !task->ran) {
 		task->ran = 1;
 		cpu->bursts[task->loaded & 1].delays++;
 		count(&cpu->delay[task->loaded & 1], now - task->woken_ns);
@@ -389,8 +400,14 @@ int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_str
 	int missed, sleeps;
 	__u64 now;
 
-	if (!all || !cpu)
+	if (!all || !cpu || !all->watched_ns)
 		return 0;
+	if (cpu->watched_ns != all->watched_ns) {
+		/* What the slot says is from before the pause. */
+		cpu->watched_ns = all->watched_ns;
+		cpu->class = LULL_NOTHING;
+		cpu->pid = 0;
+	}
 	class = class_of(all, next);
 	if (class == LULL_FOREGROUND) {
 		pid = next->pid;
@@ -413,7 +430,7 @@ int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_str
 		leave(all, cpu, missed, sleeps, now);
 	cpu->pid = 0;
 	if (class == LULL_FOREGROUND)
-		enter(cpu, pid, task, now);
+		enter(all, cpu, pid, task, now);
 	if (class != old)
 		change(all, cpu, class, sleeps, now);
 	return 0;
@@ -427,6 +444,8 @@ static __always_inline void lull_alarm_fired(__u32 slot)
 	if (!all)
 		return;
 	lull_alarm_rest(&all->alarm_armed);
+	if (!all->watched_ns)
+		return;
 	since = *(volatile __u64 *)&all->quiet_since_ns;
 	/* Foreground that runs will end, and arm again. */
 	if ((__u32)all->running || !(all->wake & LULL_WAKE_QUIET))

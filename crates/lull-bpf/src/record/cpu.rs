@@ -41,7 +41,8 @@ pub(crate) struct RawCpu {
     task_since_ns: AtomicU64,
     pub(crate) view: [RawCpuClass; 2],
     pub(crate) bursts: [RawBursts; 2],
-    unused: [u64; 5],
+    pub(crate) watched_ns: AtomicU64,
+    unused: [u64; 4],
     pub(crate) delay: [RawHistogram; 2],
     pub(crate) response: [RawHistogram; 2],
     pub(crate) gaps: RawHistogram,
@@ -52,22 +53,22 @@ pub(crate) struct RawCpu {
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct RawSched {
+    pub(crate) watched_ns: AtomicU64,
     pub(crate) quiet_ns: AtomicU64,
     pub(crate) spacing_ns: AtomicU64,
     pub(crate) job_group: AtomicU64,
-    pub(crate) gap_ns: AtomicU64,
     pub(crate) own: [AtomicU32; OWN],
     pub(crate) wake: AtomicU32,
     unused: u32,
     pub(crate) running: AtomicU64,
     pub(crate) begun_ns: AtomicU64,
     pub(crate) woken_ns: AtomicU64,
-    quiet_since_ns: AtomicU64,
+    pub(crate) quiet_since_ns: AtomicU64,
     bg_start_ns: AtomicU64,
     last_wake_ns: AtomicU64,
-    pub(crate) wakes_given: AtomicU64,
+    pub(crate) gap_ns: AtomicU64,
     pub(crate) alarm_armed: AtomicU32,
-    unused_end: u32,
+    pub(crate) wakes_given: AtomicU32,
 }
 
 const _: () = {
@@ -75,10 +76,12 @@ const _: () = {
     assert!(size_of::<RawCpu>().is_multiple_of(64));
     assert!(std::mem::offset_of!(RawCpu, view) == 24);
     assert!(std::mem::offset_of!(RawCpu, bursts) == 104);
+    assert!(std::mem::offset_of!(RawCpu, watched_ns) == 152);
     assert!(std::mem::offset_of!(RawCpu, delay) == 192);
     assert!(size_of::<RawSched>() == 128);
     assert!(std::mem::offset_of!(RawSched, own) == 32);
     assert!(std::mem::offset_of!(RawSched, running) == 64);
+    assert!(std::mem::offset_of!(RawSched, gap_ns) == 112);
     assert!(std::mem::offset_of!(RawSched, alarm_armed) == 120);
 };
 

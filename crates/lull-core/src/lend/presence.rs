@@ -45,6 +45,11 @@ impl Presence {
         is_at_work
     }
 
+    /// It was not looked at until `now`: nothing is known of that time, and it counts as there.
+    pub(super) fn resume(&mut self, now: Nanos) {
+        (self.last_look, self.last_seen) = (Some(now), Some(now));
+    }
+
     /// The share of its time at work in which any request was in service, lately; as the looks found it.
     pub(super) fn occupied(&self) -> f64 {
         self.busy_ns / self.at_work_ns.max(1.0)

@@ -67,7 +67,7 @@ impl Lender {
     }
 
     /// Whether there are credits for one more epoch of the probe, beyond what it owes.
-    fn can_afford_probe(&self, budget: &Budget) -> bool {
+    pub(super) fn can_afford_probe(&self, budget: &Budget) -> bool {
         let Some(probe) = self.probe else { return false };
         let record = self.book.of(probe.rung);
         let known = record.pairs() > 0 && !probe.guards;

@@ -211,3 +211,47 @@ fn when_harm_becomes_less_everything_may_be_tried_again() {
     bench.run(60_000, true, harm(0, 0));
     assert_eq!(bench.rung(), top(), "long before the bar would have ended");
 }
+
+/// A job on a shelter that no gap lets in, and how often somebody looks; half a second after the fall.
+fn held_without_a_gap(mut runs: impl FnMut(Nanos) -> bool) -> (Bench, u64, Nanos) {
+    let mut bench = Bench::new(top());
+    bench.lender = bench.lender.sheltered_by(&[(Rung { first: 2, second: 0 }, Nanos::ZERO)]);
+    bench.run(500, true, harm_at_the_top(1_000));
+    let (end, mut looks, mut rested) = (bench.now.plus(Nanos::from_secs(10)), 0, Nanos::ZERO);
+    while bench.now < end {
+        let lending = bench.lender.step(bench.now, &bench.reading, &mut bench.budget);
+        looks += 1;
+        let span = bench.lender.rests_until().map_or(MS, |until| until.since(bench.now));
+        if span > MS {
+            assert_eq!(lending, Lending::Held);
+            rested = rested.plus(span);
+        } else {
+            let counts = bench.reading.counts;
+            let cost = harm_at_the_top(1_000)(lending);
+            bench.reading.counts = Reading { count: counts.count + 1, sum: counts.sum + cost, ..counts };
+            let lets_in = matches!(lending, Lending::Rung(_)) && runs(bench.now);
+            if lets_in || lending == Lending::Forced {
+                bench.reading.ran = bench.reading.ran.plus(MS);
+            }
+        }
+        bench.budget.pass(span);
+        bench.now = bench.now.plus(span);
+        assert!(bench.lender.at_work(), "who is not looked at has not gone");
+    }
+    (bench, looks, rested)
+}
+
+#[test]
+fn a_job_that_no_gap_lets_in_is_hardly_looked_at_and_still_gets_its_least_share() {
+    let (bench, looks, rested) = held_without_a_gap(|_| false);
+    assert_eq!(bench.rung(), Rung { first: 2, second: 0 });
+    assert!(rested > Nanos::from_secs(7) && looks < 3_000, "{rested} {looks}");
+    let ran = bench.reading.ran;
+    assert!(ran >= LendSetting::default().floor.of(Nanos::from_secs(9)), "{ran}");
+}
+
+#[test]
+fn a_job_that_gaps_let_in_is_looked_at_all_the_time() {
+    let (_, _, rested) = held_without_a_gap(|now| (now.0 / MS.0).is_multiple_of(10));
+    assert_eq!(rested, Nanos::ZERO);
+}

@@ -185,6 +185,8 @@ pub(crate) struct Cpu {
     looked: Nanos,
     frozen: bool,
     awaits_gap: bool,
+    /// Until when nobody watches: the job is held whatever the foreground does.
+    unwatched: Option<Nanos>,
 }
 
 impl Cpu {
@@ -233,6 +235,7 @@ impl Cpu {
             looked: now,
             frozen: false,
             awaits_gap: false,
+            unwatched: None,
         }
     }
 
@@ -263,7 +266,7 @@ impl Cpu {
     /// Whether that is in order to test what the job costs, and not because it is known to do harm.
     pub(crate) fn is_tested(&self) -> bool {
         let lends = self.lender.status(&self.budget).rung != Rung::BOTTOM;
-        self.frozen && self.lending == Lending::Held && lends
+        self.frozen && self.lending == Lending::Held && lends && self.unwatched.is_none()
     }
 
     /// Looks at the CPUs and decides; `is_held`: the job is frozen now, on whoever's behalf. Returns when to look again,
@@ -273,6 +276,14 @@ impl Cpu {
             self.ran = self.ran.plus(now.since(self.looked));
         }
         self.looked = now;
+        match self.unwatched.take() {
+            Some(until) if now < until => {
+                self.unwatched = Some(until);
+                return (until, None);
+            }
+            Some(_) => self.watch(now),
+            None => {}
+        }
         let due = self.lender.next_change().is_some_and(|at| now >= at);
         if due || now.since(self.asked) >= self.ask_every() {
             self.ask(now, is_held);
@@ -280,14 +291,28 @@ impl Cpu {
         self.frozen = self.wants && self.holds(now);
         let next = self.asked.plus(self.ask_every());
         let next = self.lender.next_change().map_or(next, |at| at.min(next)).max(now.plus(Nanos(1)));
+        if let Some(until) = self.lender.rests_until().filter(|_| self.frozen && self.slo.is_none()) {
+            self.cpus.pause();
+            self.unwatched = Some(until);
+            return (until, None);
+        }
         (next, self.wake(now))
+    }
+
+    /// Goes on watching, as if there had been nothing meanwhile but the time that the foreground was spared.
+    fn watch(&mut self, now: Nanos) {
+        self.cpus.watch(now);
+        self.totals = self.cpus.totals(now);
+        self.budget.pass(now.since(self.asked));
+        self.asked = now;
     }
 
     /// When to do at the latest what is due at `at` and can wait a little. While the job is held for the foreground's sake, lull's own
     /// work keeps to the foreground's gaps, too: a wake-up of ours beside a wake-up of its moves its task to another CPU, which costs it
     /// a tenth of a millisecond.
     pub(crate) fn in_a_gap(&mut self, at: Nanos) -> Nanos {
-        match (self.frozen, std::mem::replace(&mut self.awaits_gap, self.frozen)) {
+        let finds_gap = self.frozen && self.unwatched.is_none();
+        match (finds_gap, std::mem::replace(&mut self.awaits_gap, finds_gap)) {
             (true, _) => {
                 self.cpus.ask_wake_in_gap(at);
                 at.plus(PATIENCE)

@@ -113,7 +113,7 @@ fn load(
             }
         }
         // Nobody waits for it any more: the job has ended.
-        let _ = sender.send(at_normal_priority(|| CpuSensor::load(&aim)));
+        let _ = sender.send(at_normal_priority(|| CpuSensor::load(&aim, clock::now())));
         when_done();
     });
     receiver

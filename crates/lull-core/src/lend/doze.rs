@@ -1,0 +1,91 @@
+//! When nobody need look: the job is held, and no gap of the foreground lets it in.
+//!
+//! Problem: beside a foreground that comes again before a hold is over, a hold lasts. To watch for the gap that does not come costs
+//! the foreground something at each of its wake-ups, and tells nothing: what is lent and what is withheld are the same then.
+//!
+//! Approach: after a while without a gap nobody looks for as long as that took, and so on, each time twice as long. A gap that is
+//! found, or anything else that is to be found out, begins anew.
+//!
+//! ```text
+//!             no gap for WATCH             ┌──────┐
+//!   ┌───────┐ ───────────────────────────▶ │ Doze │  from WATCH on, twice as long each time, until the job is
+//!   │ Watch │                              └──┬───┘  owed its least share at the latest
+//!   └─▲───▲─┘ ◀───────────────────────────────┘
+//!     └───┘  a gap, a test, a probe: WATCH again
+//! ```
+//!
+//! Units: nanoseconds. Edge cases: a forced run ends a watch, and not what is known of gaps. A foreground that goes, or becomes calm,
+//! during a doze is found at its end: at most half a second later with the default longest hold, and what gaps are lost by that is
+//! at most half of those of a foreground in which a watch may find none.
+
+use crate::time::Nanos;
+
+/// To see no gap for so long is enough; a fraction of the longest hold, so that most of it is not watched.
+const WATCH: Nanos = Nanos::from_millis(25);
+
+/// What a look found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The job was held since the last look, and nothing else is to be found out.
+    NoGap,
+    /// It ran because it was owed.
+    Forced,
+    /// It was let in, or there is something to find out.
+    Gap,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Doze {
+    /// Since when there has been no gap; `None` before the first look.
+    since: Option<Nanos>,
+    /// Of the next doze.
+    length: Nanos,
+    until: Option<Nanos>,
+}
+
+impl Doze {
+    pub(super) fn new() -> Self {
+        Self { since: None, length: WATCH, until: None }
+    }
+
+    /// Takes in a look. A doze lasts until `latest` at the latest, and is not worth beginning for less than a watch.
+    pub(super) fn step(&mut self, now: Nanos, found: Found, latest: Nanos) {
+        if let Some(until) = self.until
+            && now < until
+            && found == Found::NoGap
+        {
+            return;
+        }
+        if self.until.take().is_some() || found != Found::NoGap {
+            self.since = Some(now);
+        }
+        if found == Found::Gap {
+            self.length = WATCH;
+            return;
+        }
+        let since = *self.since.get_or_insert(now);
+        let until = now.plus(self.length).min(latest);
+        if found == Found::NoGap && now.since(since) >= WATCH && until >= now.plus(WATCH) {
+            self.until = Some(until);
+            self.length = self.length.times(2).min(latest.since(now).max(WATCH));
+        }
+    }
+
+    /// Until when nobody need look.
+    pub(super) fn until(&self) -> Option<Nanos> {
+        self.until
+    }
+
+    /// Whether there was a doze, and no gap since.
+    pub(super) fn is_settled(&self) -> bool {
+        self.until.is_some() || self.length > WATCH
+    }
+
+    /// When a watch is over, if no gap is found.
+    pub(super) fn watched_at(&self) -> Option<Nanos> {
+        self.since.filter(|_| self.until.is_none()).map(|since| since.plus(WATCH))
+    }
+}
+
+#[cfg(test)]
+mod tests;

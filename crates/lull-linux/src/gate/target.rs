@@ -114,6 +114,12 @@ pub fn target_of(trap: &Trap) -> Target {
     deciding_descriptor(trap).map_or(Target::Elsewhere, |fd| look_up(trap.tid, fd))
 }
 
+/// Whether a trapped call waits for dirty pages to be written.
+pub fn is_sync(trap: &Trap) -> bool {
+    [libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_sync_file_range, libc::SYS_syncfs, libc::SYS_sync]
+        .contains(&trap.nr)
+}
+
 /// The read that a trapped call is about to do; `None` for calls that a page cache cannot serve or whose lengths lie
 /// in the caller's memory.
 pub fn read_of(trap: &Trap) -> Option<Read> {

@@ -7,6 +7,9 @@
 //! A call is looked at as little as possible. While every disk admits without a bound nothing but the mapped sensor
 //! records is read. Only when some disk holds back or counts is the call's file looked up, and only when its disk
 //! would make it wait is the page cache asked.
+//!
+//! A call that syncs would have everything written at once. Beside a foreground it queues only when the job's dirty pages are written,
+//! in pieces that wait for turns of their own, or have had the time for it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,6 +38,8 @@ use super::spare::{Look, Spare};
 const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
 /// Pieces of read-ahead that one turn starts at most.
 const PIECES_AT_ONCE: usize = 16;
+/// A call that syncs waits no longer than this for the pages to be written before.
+const PIECES_AT_MOST: Nanos = Nanos::from_secs(2);
 /// A granted call that has not come back for longer than this explains no more what the device shows.
 const CALL_AT_MOST: Nanos = Nanos::from_secs(1);
 
@@ -70,6 +75,8 @@ struct Waiter {
     since: Nanos,
     checked: Nanos,
     disk: usize,
+    /// It queues when this is written ([`Link::want_written`]).
+    unwritten: Option<u64>,
 }
 
 /// A call that was let go and, as far as is known, still runs. Known to be over when its thread traps again.
@@ -218,7 +225,13 @@ impl Engine {
         if !self.shared.list(trap.id) {
             return Verdict::Pass;
         }
-        self.waiters.insert(trap.id, Waiter { tid: trap.tid, since: now, checked: now, disk });
+        let unwritten = self.unwritten_before(now, trap, disk);
+        self.waiters.insert(trap.id, Waiter { tid: trap.tid, since: now, checked: now, disk, unwritten });
+        if unwritten.is_some() {
+            self.counts.waited += 1;
+            self.held_since.get_or_insert(now);
+            return Verdict::Wait;
+        }
         self.scratch.clear();
         self.disks[disk].resource.step(now, Input::Arrive(Ticket(trap.id)), &mut self.scratch);
         let mut verdict = Verdict::Wait;
@@ -238,6 +251,34 @@ impl Engine {
             self.held_since.get_or_insert(now);
         }
         verdict
+    }
+
+    /// What is to be written, for its own turns, before this call may queue.
+    fn unwritten_before(&self, now: Nanos, trap: &Trap, disk: usize) -> Option<u64> {
+        let pages = self.pages.as_ref().filter(|_| target::is_sync(trap))?;
+        self.disks[disk].is_contended(now).then(|| pages.want_written())?
+    }
+
+    /// Lets calls queue whose pages are written, or have had the time for it; when to look again at the latest.
+    fn queue_syncs(&mut self, now: Nanos) -> Option<Nanos> {
+        let pages = self.pages.clone()?;
+        let is_due = |waiter: &Waiter| {
+            waiter
+                .unwritten
+                .is_some_and(|wanted| pages.is_written(wanted) || now.since(waiter.since) >= PIECES_AT_MOST)
+        };
+        let due: Vec<(u64, usize)> = self
+            .waiters
+            .iter()
+            .filter(|(_, waiter)| is_due(waiter))
+            .map(|(id, waiter)| (*id, waiter.disk))
+            .collect();
+        for (id, disk) in due {
+            self.waiters.entry(id).and_modify(|waiter| waiter.unwritten = None);
+            self.step(disk, now, Input::Arrive(Ticket(id)));
+        }
+        let left = self.waiters.values().filter(|waiter| waiter.unwritten.is_some());
+        left.map(|waiter| waiter.since.plus(PIECES_AT_MOST)).min()
     }
 
     /// The disk whose policy decides for files on device number `dev`: the first one a request meets.
@@ -332,6 +373,7 @@ impl Engine {
         exact.sooner(self.net_when_used.next());
         next.sooner(self.read_ahead(now));
         exact.sooner(self.write_back(now));
+        next.sooner(self.queue_syncs(now));
         // Who is frozen handles none; `spare` sees to them.
         next.sooner(if was_held { None } else { self.let_signals_through(now) });
         let is_held = self.wants_hold();

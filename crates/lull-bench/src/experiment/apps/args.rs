@@ -91,19 +91,19 @@ pub struct AppsArgs {
     /// Directory for the applications' data; on the disk that is to be used.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
-    /// Foreground applications.
+    /// Foreground applications, with commas between them.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',',
           default_values = ["postgres", "redis", "nginx", "edit"])]
     pub foreground: Vec<App>,
-    /// Background jobs.
+    /// Background jobs, with commas between them.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',',
           default_values = ["tar", "rsync", "checksum", "compile", "bzip2", "memory", "flood"])]
     pub background: Vec<Work>,
-    /// How many of the background job run at once; each number is a case.
+    /// How many of the background job run at once, with commas between them; each number is a case.
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2, 8],
           value_parser = clap::value_parser!(u32).range(1..=64))]
     pub instances: Vec<u32>,
-    /// Contenders to compare; alone and solo are always there, as references.
+    /// Contenders to compare, with commas between them; alone and solo are always there, as references.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_apps,
           default_values = DEFAULT_CONTENDERS)]
     pub contenders: Vec<Contender>,

@@ -7,6 +7,9 @@
 //!                          │                                                  │ clean
 //!                          └─ over the bound, contended: hold     Keep ◀──────┘
 //! ```
+//!
+//! A job that syncs a file has all of it written at once, and the foreground's next request waits for that. Beside a foreground the
+//! call waits until the pieces are written (`Engine`).
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -38,6 +41,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const LOOK_DIRTY: Duration = Duration::from_millis(50);
 /// … and while pages are being written.
 const LOOK_WRITING: Duration = Duration::from_millis(2);
+/// Who syncs no more than this may do so by itself.
+const ONE_PIECE: u64 = Pace::of(true).bytes;
 /// Between turning to the other map and taking the first: far more than an observer's program takes.
 const TURN: Duration = Duration::from_millis(1);
 /// What may stay in the page cache while the foreground wants memory: what was read ahead and is about to be used.
@@ -107,13 +112,18 @@ impl Keeper {
             self.sensor.drain();
             self.link.to_keeper().take();
             let now = clock::now();
+            // Before the look: what was dirty by then is in it.
+            let wanted = self.link.wanted();
             self.look(now);
             let order = orders.try_recv();
             if matches!(order, Ok(Order::Settle(_))) {
                 self.settle(now);
             }
-            self.follow_shortage(now);
+            self.follow_shortage(now, !self.link.is_written(wanted));
             self.write_back(now);
+            if self.cleaner.pages() * page_bytes() <= ONE_PIECE {
+                self.link.set_written(wanted);
+            }
             let mut drops = self.keep.excess(now);
             drops.extend(self.left_over.due(now));
             self.evict_all(now, drops);
@@ -149,8 +159,8 @@ impl Keeper {
     }
 
     /// While the foreground wants memory, what is clean goes before anything has to be paged out, and what is dirty is written so
-    /// that it can go.
-    fn follow_shortage(&mut self, now: Nanos) {
+    /// that it can go; so is what the job itself waits for.
+    fn follow_shortage(&mut self, now: Nanos, is_wanted: bool) {
         let is_short = self.link.is_short(now);
         let bytes = match (self.settled, is_short) {
             (true, _) => 0,
@@ -158,7 +168,7 @@ impl Keeper {
             (false, false) => self.aim.may_keep(self.keep.pages() * page_bytes(), self.link.unused_bytes()),
         };
         self.keep.set_bound(bytes / page_bytes());
-        self.cleaner.hurry(self.settled || is_short);
+        self.cleaner.hurry(self.settled || is_short || is_wanted);
     }
 
     /// Takes what the job has touched since the last look.
@@ -287,7 +297,7 @@ impl Keeper {
     /// again.
     fn settle(&mut self, now: Nanos) {
         self.settled = true;
-        self.follow_shortage(now);
+        self.follow_shortage(now, true);
         let mut drops = self.left_over.all();
         drops.extend(self.keep.finish());
         self.evict_all(now, drops);

@@ -6,6 +6,7 @@
 //!          ──hold_until──────────▶ loop: the job is frozen until then
 //!   launderer ──ask_launder──▶ loop: … its turn ──grant──▶ launderer writes a piece of the job's memory to swap, unless its disk is not watched
 //!   room   ──short_until─────────▶ keeper: what can go without being written goes now
+//!   loop   ──want_written────────▶ keeper: no dirty page rests … hardly any is left ──written──▶ loop: a call that syncs may queue
 //! ```
 //!
 //! The hold is an instant, not a flag: a keeper that is gone holds nobody. So is the shortage of memory.
@@ -61,6 +62,9 @@ pub(crate) struct Link {
     short_until_ns: AtomicU64,
     unused_bytes: AtomicU64,
     clean: AtomicBool,
+    /// The number of times that somebody wanted what is dirty to be written, and up to which of them that is done.
+    wanted: AtomicU64,
+    written: AtomicU64,
     at_work: AtomicBool,
     over: AtomicBool,
     to_loop: Arc<Nudge>,
@@ -84,6 +88,8 @@ impl Link {
             short_until_ns: AtomicU64::new(0),
             unused_bytes: AtomicU64::new(0),
             clean: AtomicBool::new(true),
+            wanted: AtomicU64::new(0),
+            written: AtomicU64::new(0),
             at_work: AtomicBool::new(false),
             over: AtomicBool::new(false),
             to_loop,
@@ -190,6 +196,33 @@ impl Link {
     /// Whether nothing of the job's waits to be written.
     pub(crate) fn is_clean(&self) -> bool {
         self.clean.load(Ordering::Relaxed)
+    }
+
+    /// Asks for everything that the job has dirty now to be written in pieces; the number is for [`is_written`](Self::is_written).
+    /// `None` while no keeper is at work.
+    pub(crate) fn want_written(&self) -> Option<u64> {
+        self.is_at_work().then(|| {
+            let wanted = self.wanted.fetch_add(1, Ordering::AcqRel) + 1;
+            self.to_keeper.give();
+            wanted
+        })
+    }
+
+    /// Whether hardly anything of that is left.
+    pub(crate) fn is_written(&self, wanted: u64) -> bool {
+        self.written.load(Ordering::Acquire) >= wanted
+    }
+
+    /// The latest time that it was asked for.
+    pub(super) fn wanted(&self) -> u64 {
+        self.wanted.load(Ordering::Acquire)
+    }
+
+    /// What was dirty when this was wanted is written.
+    pub(super) fn set_written(&self, wanted: u64) {
+        if self.written.swap(wanted, Ordering::AcqRel) < wanted {
+            self.to_loop.give();
+        }
     }
 
     /// Until when the job is to be held, if it is.

@@ -209,7 +209,8 @@ impl Lender {
         self.account_for(now.since(before), reading.wants, budget);
         // Two withheld epochs may follow a hold of the base, which take two thirds at the most, and looks may be late.
         let longest = self.setting.longest;
-        let longest = longest.since(self.schedule.hold().times(3)).max(Nanos(longest.0 / 3));
+        let tested = longest.since(self.schedule.hold().times(3)).max(Nanos(longest.0 / 3));
+        let longest = if self.doze.is_settled() { longest } else { tested };
         let owed = self.floor.step(now, reading.ran, reading.wants, longest);
         if self.doze.until().is_some() {
             self.presence.resume(now);
@@ -328,7 +329,8 @@ impl Lender {
             _ if ran => Found::Gap,
             _ => Found::NoGap,
         };
-        self.doze.step(now, found, self.floor.due().unwrap_or(Nanos::MAX));
+        let latest = self.floor.due().unwrap_or_else(|| now.plus(self.setting.longest));
+        self.doze.step(now, found, latest);
         if !self.doze.is_settled() {
             self.test(now, reading, budget);
             return;

@@ -185,7 +185,6 @@ pub(crate) struct Cpu {
     looked: Nanos,
     frozen: bool,
     awaits_gap: bool,
-    /// Until when nobody watches: the job is held whatever the foreground does.
     unwatched: Option<Nanos>,
 }
 
@@ -297,6 +296,11 @@ impl Cpu {
             return (until, None);
         }
         (next, self.wake(now))
+    }
+
+    /// Until when the job stays held whatever the foreground does, if that is so.
+    pub(crate) fn rests_until(&self) -> Option<Nanos> {
+        self.unwatched
     }
 
     /// Goes on watching, as if there had been nothing meanwhile but the time that the foreground was spared.

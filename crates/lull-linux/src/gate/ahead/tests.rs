@@ -83,15 +83,24 @@ fn break_off(open: &OpenFile, position: u64) {
     }
 }
 
+/// A machine that reclaims ahead of need takes some pages at any moment, but hardly at each of three tries.
+fn at_one_of_three_tries(left: impl Fn() -> u64, wanted: u64) {
+    let tries: Vec<u64> = (0..3).map(|_| left()).take_while(|left| *left != wanted).collect();
+    assert!(tries.len() < 3, "{tries:?} instead of {wanted}");
+}
+
 #[test]
 fn a_file_that_others_have_cached_stays_when_read_ahead_is_broken_off() {
-    let (file, mut reader, open) = cold();
-    read_elsewhere(&file, 0, LARGE);
-    reader.read_exact(&mut [0; 100_000]).unwrap();
-    open.stop_kernel_read_ahead();
-    break_off(&open, 100_000);
-    open.break_off_unseen(100_000, 16 * MIB);
-    assert_eq!(cached(&reader, 0, LARGE), LARGE);
+    let left = || {
+        let (file, mut reader, open) = cold();
+        read_elsewhere(&file, 0, LARGE);
+        reader.read_exact(&mut [0; 100_000]).unwrap();
+        open.stop_kernel_read_ahead();
+        break_off(&open, 100_000);
+        open.break_off_unseen(100_000, 16 * MIB);
+        cached(&reader, 0, LARGE)
+    };
+    at_one_of_three_tries(left, LARGE);
 }
 
 #[test]

@@ -37,6 +37,8 @@ use crate::run::family::Family;
 
 /// How often the thread looks while the observer has nothing to wake it for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// … while the job touches nothing, as one that is held.
+const LOOK_AT_REST: Duration = Duration::from_secs(1);
 /// … while the job has dirty pages.
 const LOOK_DIRTY: Duration = Duration::from_millis(50);
 /// … and while pages are being written.
@@ -70,6 +72,8 @@ pub(super) struct Keeper {
     inherited: u64,
     /// Pages touched at the latest look.
     counted: u64,
+    /// None were touched between the latest two.
+    at_rest: bool,
     /// The job is over.
     settled: bool,
     sized: Nanos,
@@ -97,6 +101,7 @@ impl Keeper {
             left_over: LeftOver::default(),
             inherited: 0,
             counted: 0,
+            at_rest: false,
             settled: false,
             sized: Nanos::ZERO,
             seen: MemorySummary::default(),
@@ -151,6 +156,7 @@ impl Keeper {
     fn timeout(&self, now: Nanos) -> Duration {
         let look = match (self.writing.is_empty(), self.cleaner.pages()) {
             (false, _) => LOOK_WRITING,
+            (true, 0) if self.at_rest => LOOK_AT_REST,
             (true, 0) => LOOK_EVERY,
             (true, _) => LOOK_DIRTY,
         };
@@ -175,7 +181,8 @@ impl Keeper {
     fn look(&mut self, now: Nanos) {
         let counts = self.sensor.counts();
         let touched = counts.filled + counts.dirtied;
-        if touched == self.counted {
+        self.at_rest = touched == self.counted;
+        if self.at_rest {
             return;
         }
         self.counted = touched;

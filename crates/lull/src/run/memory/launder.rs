@@ -28,6 +28,8 @@ use super::room::RoomShown;
 
 /// How often it looks while there is nothing to write.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// … and while nothing can be written.
+const LOOK_WITHOUT_SWAP: Duration = Duration::from_secs(5);
 /// How often the swap areas are looked at.
 const SWAPS_EVERY: Nanos = Nanos::from_secs(5);
 
@@ -111,7 +113,8 @@ impl Launderer {
         let nudge = self.link.to_launderer();
         let mut wanted = [PollFd::new(nudge.as_fd(), PollFlags::POLLIN)];
         // EINTR only means an early look.
-        let _ = poll(&mut wanted, PollTimeout::try_from(LOOK_EVERY).unwrap_or(PollTimeout::ZERO));
+        let every = if self.device.is_some() { LOOK_EVERY } else { LOOK_WITHOUT_SWAP };
+        let _ = poll(&mut wanted, PollTimeout::try_from(every).unwrap_or(PollTimeout::ZERO));
         nudge.take();
     }
 }

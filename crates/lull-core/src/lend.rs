@@ -214,6 +214,7 @@ impl Lender {
         let owed = self.floor.step(now, reading.ran, reading.wants, longest);
         if self.doze.until().is_some() {
             self.presence.resume(now);
+            self.saturation.resume();
         }
         self.at_work = self.presence.look(now, reading.counts.count, reading.busy);
         if self.at_work {

@@ -202,9 +202,15 @@ impl Saturation {
         self.streak = Nanos::ZERO;
     }
 
+    /// Nobody has looked for a while: whether it was busy meanwhile is not known.
+    pub(super) fn resume(&mut self) {
+        (self.looked, self.busy_since) = (None, None);
+    }
+
     /// The foreground has gone: what was begun ends.
     pub(super) fn interrupt(&mut self) -> Option<Sign> {
-        (self.looked, self.busy_since, self.is_ever_idle) = (None, None, true);
+        self.resume();
+        self.is_ever_idle = true;
         self.streak = Nanos::ZERO;
         let State::Judging { from, .. } = self.state else { return None };
         self.rest(State::Watching);

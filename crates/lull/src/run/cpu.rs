@@ -275,13 +275,11 @@ impl Cpu {
             self.ran = self.ran.plus(now.since(self.looked));
         }
         self.looked = now;
-        match self.unwatched.take() {
-            Some(until) if now < until => {
-                self.unwatched = Some(until);
+        if let Some(until) = self.unwatched {
+            if now < until {
                 return (until, None);
             }
-            Some(_) => self.watch(now),
-            None => {}
+            self.watch(now);
         }
         let due = self.lender.next_change().is_some_and(|at| now >= at);
         if due || now.since(self.asked) >= self.ask_every() {
@@ -305,6 +303,7 @@ impl Cpu {
 
     /// Goes on watching, as if there had been nothing meanwhile but the time that the foreground was spared.
     fn watch(&mut self, now: Nanos) {
+        self.unwatched = None;
         self.cpus.watch(now);
         self.totals = self.cpus.totals(now);
         self.budget.pass(now.since(self.asked));

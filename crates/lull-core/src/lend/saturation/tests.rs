@@ -137,3 +137,16 @@ fn a_foreground_that_leaves_ends_what_was_begun() {
     assert_eq!(bench.saturation.interrupt(), None);
     assert_eq!(bench.look(900, true, true), None, "a streak does not outlast its pause");
 }
+
+#[test]
+fn times_in_which_nobody_looked_are_not_taken_for_busy() {
+    let mut bench = Bench::new();
+    bench.look(5, false, true);
+    for _ in 0..20 {
+        assert_eq!(bench.look(25, true, false), None);
+        bench.now = bench.now.plus(Nanos::from_millis(475));
+        bench.saturation.resume();
+    }
+    bench.look(5, false, true);
+    assert_eq!(bench.look(1_100, true, true), Some(Sign::Suspect), "as if there had been no such time");
+}

@@ -124,7 +124,7 @@ impl Keeper {
             if matches!(order, Ok(Order::Settle(_))) {
                 self.settle(now);
             }
-            self.follow_shortage(now, !self.link.is_written(wanted));
+            self.follow_shortage(now);
             self.write_back(now);
             if self.cleaner.pages() * page_bytes() <= ONE_PIECE {
                 self.link.set_written(wanted);
@@ -166,7 +166,7 @@ impl Keeper {
 
     /// While the foreground wants memory, what is clean goes before anything has to be paged out, and what is dirty is written so
     /// that it can go; so is what the job itself waits for.
-    fn follow_shortage(&mut self, now: Nanos, is_wanted: bool) {
+    fn follow_shortage(&mut self, now: Nanos) {
         let is_short = self.link.is_short(now);
         let bytes = match (self.settled, is_short) {
             (true, _) => 0,
@@ -174,6 +174,7 @@ impl Keeper {
             (false, false) => self.aim.may_keep(self.keep.pages() * page_bytes(), self.link.unused_bytes()),
         };
         self.keep.set_bound(bytes / page_bytes());
+        let is_wanted = !self.link.is_written(self.link.wanted());
         self.cleaner.hurry(self.settled || is_short || is_wanted);
     }
 
@@ -304,7 +305,7 @@ impl Keeper {
     /// again.
     fn settle(&mut self, now: Nanos) {
         self.settled = true;
-        self.follow_shortage(now, true);
+        self.follow_shortage(now);
         let mut drops = self.left_over.all();
         drops.extend(self.keep.finish());
         self.evict_all(now, drops);

@@ -17,8 +17,8 @@
 //!
 //! Missed events: tracing programs are skipped where they would re-enter themselves. Nothing is counted up and down by
 //! events: each CPU has a slot that is written anew at every switch, and what runs is the sum of the slots. A task that
-//! was woken and not seen running counts as foreground for 10 ms at most. A CPU that has not switched since the programs
-//! were attached counts as idle. A burst with a missed end is dropped, or taken together with the next one.
+//! was woken and not seen running counts as foreground for 10 ms at most. What runs on a CPU when watching begins is looked at
+//! there, once. A burst with a missed end is dropped, or taken together with the next one.
 //!
 //! Wake-ups of user space are asked for one by one ([`Cpus::ask_wake`]). Those that make user space hold the job
 //! (`WAKE_FOREGROUND_BEGIN`, `WAKE_LEAK`) are spaced ([`Cpus::set_waking`]), so that they never cost more than they save.
@@ -39,7 +39,7 @@ use std::sync::atomic::Ordering;
 use lull_core::{ClassView, Histogram, Nanos, Observation};
 use memmap2::MmapRaw;
 
-use crate::load::{Aligned, Loaded, Observers, Protect, SensorError};
+use crate::load::{Aligned, Loaded, Observers, OnCpu, Protect, SensorError};
 use crate::record::WAKE_GAP;
 use crate::record::cpu::{OWN, RawCpu, RawSched};
 
@@ -168,6 +168,7 @@ impl CpuSensor {
         let cpus = Cpus {
             records: programs.mapped("cpus", count * size_of::<RawCpu>())?,
             shared: programs.mapped("shared", size_of::<RawSched>())?,
+            look: programs.on_cpu("find the program that looks", "lull_look")?,
             count,
         };
         for cpu in cpus.raw() {
@@ -175,8 +176,9 @@ impl CpuSensor {
         }
         cpus.set_own(&settings.own);
         cpus.set_job_group(settings.job_group);
-        cpus.watch(began);
+        cpus.begin(began);
         programs.attach()?;
+        cpus.look();
         Ok(Self { programs, cpus })
     }
 
@@ -201,6 +203,7 @@ impl CpuSensor {
 pub struct Cpus {
     records: Arc<MmapRaw>,
     shared: Arc<MmapRaw>,
+    look: OnCpu,
     count: usize,
 }
 
@@ -288,9 +291,13 @@ impl Cpus {
     }
 
     /// Begins to watch at `now`, some milliseconds after [`pause`](Self::pause) at the least, so that no program that had begun before
-    /// is still at it. What runs on a CPU is known from its next switch on; until then, but for 10 ms at most, the foreground is taken
-    /// for awake.
+    /// is still at it. Costs each CPU one interrupt. The foreground is taken for awake until it is seen to run, but for 10 ms at most.
     pub fn watch(&self, now: Nanos) {
+        self.begin(now);
+        self.look();
+    }
+
+    fn begin(&self, now: Nanos) {
         let shared = self.shared();
         for word in [&shared.running, &shared.begun_ns, &shared.quiet_since_ns] {
             word.store(0, Ordering::Relaxed);
@@ -299,11 +306,22 @@ impl Cpus {
         shared.watched_ns.store(now.0.max(1), Ordering::SeqCst);
     }
 
+    /// Finds what runs on the CPUs that have not switched since watching began.
+    fn look(&self) {
+        for (i, cpu) in (0..).zip(self.raw()) {
+            if !self.is_current(cpu) {
+                self.look.run(i);
+            }
+        }
+    }
+
     /// What runs on a CPU, as far as it was seen since watching began.
     fn class(&self, cpu: &RawCpu) -> u32 {
-        let is_current =
-            cpu.watched_ns.load(Ordering::Relaxed) == self.shared().watched_ns.load(Ordering::Relaxed);
-        if is_current { cpu.class.load(Ordering::Relaxed) } else { NOTHING }
+        if self.is_current(cpu) { cpu.class.load(Ordering::Relaxed) } else { NOTHING }
+    }
+
+    fn is_current(&self, cpu: &RawCpu) -> bool {
+        cpu.watched_ns.load(Ordering::Relaxed) == self.shared().watched_ns.load(Ordering::Relaxed)
     }
 
     /// CPU time of both classes on one CPU, with the span that runs at `now`.

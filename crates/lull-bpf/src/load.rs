@@ -2,7 +2,7 @@
 //!
 //! Nothing is pinned: programs, maps and timers go with the process that loaded them, also by kill -9.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ const TASK_GROUPS_AT: usize = 4;
 const SETUP: ProgramType = ProgramType::Syscall;
 /// Programs of this type belong to one network interface.
 const OF_AN_INTERFACE: ProgramType = ProgramType::SchedCls;
+/// Programs of this type are run on a CPU when user space says ([`OnCpu`]).
+const ON_A_CPU: ProgramType = ProgramType::RawTracepoint;
 /// Programs of these types belong to a control group.
 const OF_A_GROUP: [ProgramType; 4] =
     [ProgramType::CgroupSockAddr, ProgramType::SockOps, ProgramType::CgroupSockopt, ProgramType::CgroupSkb];
@@ -130,6 +132,25 @@ impl Protect {
     }
 }
 
+/// A program that runs on the CPU that is named, above whatever runs there (`BPF_F_TEST_RUN_ON_CPU`).
+#[derive(Clone, Debug)]
+pub(crate) struct OnCpu {
+    program: Arc<OwnedFd>,
+}
+
+impl OnCpu {
+    /// Runs it once; one interrupt, some microseconds. A CPU that is offline is left out.
+    pub(crate) fn run(&self, cpu: u32) {
+        // SAFETY: all-zero options are the defaults.
+        let mut options: libbpf_sys::bpf_test_run_opts = unsafe { std::mem::zeroed() };
+        options.sz = size_of_val(&options) as libbpf_sys::size_t;
+        options.cpu = cpu;
+        options.flags = libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
+        // SAFETY: the descriptor is open, the options name no memory.
+        let _ = unsafe { libbpf_sys::bpf_prog_test_run_opts(self.program.as_raw_fd(), &raw mut options) };
+    }
+}
+
 /// Programs in the kernel, and the ring through which they wake us.
 pub(crate) struct Loaded {
     observers: Observers,
@@ -185,7 +206,7 @@ impl Loaded {
                     let source = std::io::Error::from(std::io::ErrorKind::Unsupported).into();
                     return Err(step("set up a timer")(source));
                 }
-            } else if ![ProgramType::StructOps, OF_AN_INTERFACE].contains(&program.prog_type())
+            } else if ![ProgramType::StructOps, OF_AN_INTERFACE, ON_A_CPU].contains(&program.prog_type())
                 && !OF_A_GROUP.contains(&program.prog_type())
                 && !is_on_demand(&program)
             {
@@ -235,6 +256,15 @@ impl Loaded {
         let mut all = Iter::new(&link).map_err(failed)?;
         // It goes on while it is read; it writes nothing.
         std::io::copy(&mut all, &mut std::io::sink()).map(drop).map_err(|error| failed(error.into()))
+    }
+
+    /// A program that is run on a CPU at a time.
+    pub(crate) fn on_cpu(&self, step: &'static str, name: &str) -> Result<OnCpu, SensorError> {
+        let observers = self.observers;
+        let program = self.object.progs().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| not_found(observers))?.as_fd().try_clone_to_owned();
+        let program = program.map_err(|error| SensorError::Bpf { observers, step, source: error.into() })?;
+        Ok(OnCpu { program: Arc::new(program) })
     }
 
     /// Attaches a program to what leaves through an interface.

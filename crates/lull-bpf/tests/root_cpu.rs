@@ -346,6 +346,29 @@ fn root_while_nobody_watches_nothing_is_counted_and_nobody_woken_and_afterwards_
 }
 
 #[test]
+fn root_who_computes_since_before_watching_began_is_seen_at_once() {
+    let spinner = Load::shell(&format!("read go; {SPIN}"));
+    let Some(sensor) = loaded(&only(spinner.pid())) else { return };
+    let cpus = sensor.cpus();
+    spinner.pin(0);
+    spinner.0.stdin.as_ref().unwrap().write_all(b"go\n").unwrap();
+    let computes = |cpus: &Cpus| cpus.slots().next().unwrap().class == CpuClass::Foreground;
+    wait_until("it computes", || computes(&cpus));
+    // Who has to make room at the moment of the look is seen with its next turn.
+    let mut seen = 0;
+    for _ in 0..20 {
+        cpus.pause();
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(!computes(&cpus));
+        cpus.watch(now());
+        seen += u32::from(computes(&cpus) && cpus.running(now())[0] == 1);
+    }
+    assert!(seen >= 10, "{seen} of 20");
+    let other = loaded(&only(spinner.pid())).unwrap().cpus();
+    assert!(other.slots().next().unwrap().class != CpuClass::Idle, "the CPU is in use as the programs come");
+}
+
+#[test]
 fn root_own_processes_and_the_jobs_group_are_told_apart() {
     let spinner = Load::shell(&format!("read go; {SPIN}"));
     let settings = CpuSettings { own: vec![spinner.pid()], ..only(spinner.pid()) };

@@ -251,6 +251,15 @@ fn root_beside_a_foreground_that_never_sleeps_a_job_ends() {
     assert!(summary["cpu"]["foreground_busy_ns"].as_u64().unwrap() > 0, "{summary}");
 }
 
+/// Tells a thread to end, also when the test fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A server of half a CPU that has no time to sleep while `beats` grows, nor for half a second after.
 fn serve_beside(beats: &Path, end: &AtomicBool) {
     let compute_for = |span: Duration| {
@@ -287,6 +296,7 @@ fn root_a_job_that_overruns_a_server_is_held_although_no_burst_of_it_ends() {
     let end = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| serve_beside(&beats, &end));
+        let ends = Ends(&end);
         let marker = new_marker();
         let child = spawn_marked(&mut lull_run(&["--resources", "cpu"], &["sh", "-c", &job]), &marker);
         let front = child.id();
@@ -297,7 +307,7 @@ fn root_a_job_that_overruns_a_server_is_held_although_no_burst_of_it_ends() {
             since.is_some_and(|since| since.elapsed() > Duration::from_millis(300))
         });
         std::fs::write(&go, "").unwrap();
-        end.store(true, Ordering::Relaxed);
+        drop(ends);
         assert_eq!(clean_text(&finish(child)), "done\n");
         assert_nothing_left(front, &marker);
     });

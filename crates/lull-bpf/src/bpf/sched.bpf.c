@@ -24,7 +24,8 @@
  *
  * Nobody need watch while the job stays held whatever the foreground does. Then
  * `watched_ns` is 0, and a program ends at once. When watching goes on it is the
- * time since when: a slot or a burst of before is not taken for one of now.
+ * time since when: a slot or a burst of before is not taken for one of now, and
+ * `lull_look`, which user space runs on each CPU, finds what runs there.
  *
  * All programs run with preemption off and write to their own CPU's record
  * without atomics. What all CPUs share is written when a CPU changes its class
@@ -389,6 +390,55 @@ static __always_inline void change(struct lull_sched *all, struct lull_cpu *cpu,
 	}
 }
 
+/* What the slot says is from before the watch. */
+static __always_inline int is_of_before(struct lull_sched *all, struct lull_cpu *cpu)
+{
+	return cpu->watched_ns != all->watched_ns;
+}
+
+static __always_inline void begin_anew(struct lull_sched *all, struct lull_cpu *cpu)
+{
+	cpu->watched_ns = all->watched_ns;
+	cpu->class = LULL_NOTHING;
+	cpu->pid = 0;
+}
+
+/* The class of a task that runs; `*record`: its own, if it is foreground by itself and has one. */
+static __always_inline __u32 class_on_cpu(struct lull_sched *all, struct task_struct *runs,
+					  struct task **record)
+{
+	__u32 class = class_of(all, runs), pid = runs->pid;
+
+	if (class != LULL_FOREGROUND)
+		return class;
+	*record = bpf_map_lookup_elem(&tasks, &pid);
+	return works_for_background(*record) ? LULL_NEUTRAL : LULL_FOREGROUND;
+}
+
+/* Whoever runs here since before the watch may run on for long without a switch. */
+SEC("raw_tp")
+int lull_look(void *ctx)
+{
+	struct lull_sched *all = all_cpus();
+	struct lull_cpu *cpu = own_cpu();
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct task *record = 0;
+	__u32 class;
+	__u64 now;
+
+	if (!all || !cpu || !all->watched_ns || !is_of_before(all, cpu))
+		return 0;
+	begin_anew(all, cpu);
+	class = class_on_cpu(all, current, &record);
+	if (class == LULL_NOTHING)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (class == LULL_FOREGROUND)
+		enter(all, cpu, current->pid, record, now);
+	change(all, cpu, class, 0, now);
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -396,25 +446,15 @@ int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_str
 	struct lull_sched *all = all_cpus();
 	struct lull_cpu *cpu = own_cpu();
 	struct task *task = 0;
-	__u32 class, old, pid = 0;
+	__u32 class, old;
 	int missed, sleeps;
 	__u64 now;
 
 	if (!all || !cpu || !all->watched_ns)
 		return 0;
-	if (cpu->watched_ns != all->watched_ns) {
-		/* What the slot says is from before the pause. */
-		cpu->watched_ns = all->watched_ns;
-		cpu->class = LULL_NOTHING;
-		cpu->pid = 0;
-	}
-	class = class_of(all, next);
-	if (class == LULL_FOREGROUND) {
-		pid = next->pid;
-		task = bpf_map_lookup_elem(&tasks, &pid);
-		if (works_for_background(task))
-			class = LULL_NEUTRAL;
-	}
+	if (is_of_before(all, cpu))
+		begin_anew(all, cpu);
+	class = class_on_cpu(all, next, &task);
 	old = cpu->class;
 	/* Between kernel threads and nothing, or within the background: no clock is read. */
 	if (class != LULL_FOREGROUND && old != LULL_FOREGROUND &&
@@ -430,7 +470,7 @@ int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_str
 		leave(all, cpu, missed, sleeps, now);
 	cpu->pid = 0;
 	if (class == LULL_FOREGROUND)
-		enter(all, cpu, pid, task, now);
+		enter(all, cpu, next->pid, task, now);
 	if (class != old)
 		change(all, cpu, class, sleeps, now);
 	return 0;

@@ -23,8 +23,7 @@ enum Command {
 }
 
 fn program() -> Result<Program, Error> {
-    let exe =
-        std::env::current_exe().map_err(|source| Error::System { doing: "find this program", source })?;
+    let exe = std::env::current_exe().map_err(|cause| Error::System { doing: "find this program", cause })?;
     let program = Program::new(exe);
     Ok(match std::env::var_os("LULL") {
         Some(lull) => program.with_runner(lull.into()),

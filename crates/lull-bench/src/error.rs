@@ -4,25 +4,28 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a load, an experiment or a report did not finish.
+///
+/// The line of each is whole: it is recorded and told by itself. So the cause is no [`source`](std::error::Error::source), which whoever
+/// prints a chain of errors would say a second time.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or device failed.
-    #[error("{}: cannot {doing}: {source}", path.display())]
+    #[error("{}: cannot {doing}: {cause}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// What was tried, to read after "cannot".
         doing: &'static str,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A system call that concerns no file failed.
-    #[error("cannot {doing}: {source}")]
+    #[error("cannot {doing}: {cause}")]
     System {
         /// What was tried, to read after "cannot".
         doing: &'static str,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A started process did not do what it was started for.
     #[error("'{command}': {problem}")]
@@ -49,14 +52,14 @@ pub enum Error {
         detail: String,
     },
     /// A record file holds a line that is not a record.
-    #[error("{}:{line}: not a record of a run: {source}; remove the line or measure again", path.display())]
+    #[error("{}:{line}: not a record of a run: {cause}; remove the line or measure again", path.display())]
     Record {
         /// The record file.
         path: PathBuf,
         /// Line number from 1.
         line: usize,
         /// What the parser said.
-        source: serde_json::Error,
+        cause: serde_json::Error,
     },
     /// A picture could not be drawn.
     #[error("{}: cannot draw the picture: {problem}", path.display())]
@@ -81,10 +84,13 @@ pub(crate) trait Context<T> {
 
 impl<T, E: Into<io::Error>> Context<T> for Result<T, E> {
     fn at(self, doing: &'static str, path: &Path) -> Result<T, Error> {
-        self.map_err(|source| Error::Io { path: path.to_owned(), doing, source: source.into() })
+        self.map_err(|cause| Error::Io { path: path.to_owned(), doing, cause: cause.into() })
     }
 
     fn to(self, doing: &'static str) -> Result<T, Error> {
-        self.map_err(|source| Error::System { doing, source: source.into() })
+        self.map_err(|cause| Error::System { doing, cause: cause.into() })
     }
 }
+
+#[cfg(test)]
+mod tests;

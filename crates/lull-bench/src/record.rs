@@ -272,8 +272,8 @@ pub fn read(place: &Path) -> Result<Vec<Record>, Error> {
     for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str(line) {
             Ok(record) => records.push(record),
-            Err(source) if index + 1 == count && source.is_eof() => {}
-            Err(source) => return Err(Error::Record { path, line: index + 1, source }),
+            Err(cause) if index + 1 == count && cause.is_eof() => {}
+            Err(cause) => return Err(Error::Record { path, line: index + 1, cause }),
         }
     }
     Ok(records)

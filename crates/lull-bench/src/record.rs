@@ -119,6 +119,9 @@ pub struct Run {
     pub foreground: Option<LoadReport>,
     /// What the background did in the same time.
     pub background: Option<Background>,
+    /// What the background's work is counted by, in words; only recorded with real applications.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_by: Option<String>,
     /// What the control itself says that it cost the foreground.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<Reported>,
@@ -213,6 +216,7 @@ impl Record {
             foreground,
             over_time: Vec::new(),
             summary: None,
+            counted_by: None,
             ..run.clone()
         })
     }

@@ -366,6 +366,7 @@ fn one(
         summary,
         foreground: outcome.foreground,
         background: outcome.background,
+        counted_by: contender.has_background().then(|| case::counted_by(work).to_owned()),
         disturbance,
         over_time: watch.until(ended),
         held_s,

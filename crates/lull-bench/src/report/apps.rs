@@ -85,6 +85,11 @@ pub(super) fn few_requests(pair: &Pair) -> Option<String> {
     ))
 }
 
+/// What a unit of background work is, for who reads its ratios.
+pub(super) fn counted_by(pair: &Pair) -> Option<String> {
+    Some(format!("Background work is counted by {}.", pair.counted_by.as_ref()?))
+}
+
 /// Writes `apps.json`, `report.md` and the page into `directory`.
 ///
 /// # Errors
@@ -176,7 +181,11 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
             "\n## {}\n\n{}\n{}\n| contender | throughput | mean | median | {} | background | held | dominated by |\n|---|---|---|---|---|---|---|---|\n",
             pair.case,
             pair.lull,
-            few_requests(pair).map_or_else(String::new, |said| format!("\n{said}\n")),
+            [few_requests(pair), counted_by(pair)]
+                .into_iter()
+                .flatten()
+                .map(|said| format!("\n{said}\n"))
+                .collect::<String>(),
             tail(pair)
         );
         for one in &pair.contenders {

@@ -285,7 +285,8 @@ fn cell(interval: Option<Interval>) -> String {
 
 fn table(pair: &Pair) -> String {
     let tail = super::apps::tail(pair);
-    let mut text = super::apps::few_requests(pair).map_or_else(String::new, |said| format!("<p>{said}</p>"));
+    let said = [super::apps::few_requests(pair), super::apps::counted_by(pair)].into_iter().flatten();
+    let mut text: String = said.map(|said| format!("<p>{}</p>", escaped(&said))).collect();
     let _ = write!(
         text,
         "<div class=scroll><table><tr><th>contender<th>runs<th>throughput / alone<th>mean / alone<th>median / alone<th>{tail} / alone<th>{tail}\

@@ -7,7 +7,7 @@
 //!
 //! Edge cases: with fewer than [`FEW`] rounds nothing is called certain. Rounds without a reference give no ratio.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,9 @@ pub struct Pair {
     /// Requests in a run of `alone`, if they are too few for a percentile: then p99 is the longest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub few_requests: Option<u64>,
+    /// What background work is counted by, in words; older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_by: Option<String>,
     /// The contenders, references first.
     pub contenders: Vec<Standing>,
     /// Those that nobody dominates.
@@ -187,6 +190,7 @@ impl Pair {
             instances,
             rounds: rounds.iter().filter(|round| round.contains_key("alone")).count(),
             few_requests: few_requests(&rounds),
+            counted_by: counted_by(runs),
             frontier: contenders.iter().filter(is_on_it).map(|one| one.contender.clone()).collect(),
             lull: verdict(&contenders),
             targets: case.targets.clone(),
@@ -198,6 +202,12 @@ impl Pair {
     pub fn standing(&self, name: &str) -> Option<&Standing> {
         self.contenders.iter().find(|one| one.contender == name)
     }
+}
+
+/// What the work of these runs is counted by; of measurements that count in different ways, all of them.
+fn counted_by(runs: &[(usize, &Run)]) -> Option<String> {
+    let ways: BTreeSet<&str> = runs.iter().filter_map(|(_, run)| run.counted_by.as_deref()).collect();
+    (!ways.is_empty()).then(|| ways.into_iter().collect::<Vec<_>>().join("; in other runs by "))
 }
 
 fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standing {

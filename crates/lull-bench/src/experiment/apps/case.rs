@@ -1,8 +1,8 @@
 //! The background jobs: shell loops around what people run.
 //!
-//! Each instance does its work over and over, and says on its standard output how much is done, in bytes that only its own kind can be
-//! compared by: MiB, names of files, digests, lines of make. The harness counts them. No job sends it data: reading that, at the harness's
-//! own priority, would be work that no contender controls.
+//! Each instance does its work over and over, and says on its standard output how much is done ([`counted_by`]): how many bytes are packed,
+//! copied or summed, or, of what can be compared with its own kind only, lines of make. The harness counts. No job sends it files: reading
+//! those, at the harness's own priority, would be work that no contender controls.
 //!
 //! ```text
 //!  sh ─┬─ instance 1: while :; do WORK; done
@@ -34,8 +34,12 @@ const FLOOD: Bytes = Bytes(FLOOD_PIECES * FLOOD_PIECE.0);
 const FLOOD_PIECES: u64 = 128;
 /// Small enough that a job that is held for most of the time still finishes some within a few seconds.
 const FLOOD_PIECE: Bytes = Bytes(4 * Bytes::MIB);
+/// Every file of a tree: small enough for many files and steady progress.
+const TREE_FILE: Bytes = Bytes(256 * Bytes::KIB);
 /// What tar says after each MiB of its archive (records of 64 KiB, 16 of them).
 const TAR_SAYS: &str = "--record-size=64K --checkpoint=16 --checkpoint-action='echo=1 MiB'";
+/// What rsync says of each file: what is done to it, its size, and what was sent. Without the last it would say so before the file is sent.
+const RSYNC_SAYS: &str = "--out-format='%i %l %b' --outbuf=L";
 /// Memory of each hog.
 const HOG: Bytes = Bytes(256 * Bytes::MIB);
 
@@ -60,8 +64,7 @@ impl Places {
     /// # Errors
     /// When the disk has no room for the trees, or something cannot be made.
     pub fn make(directory: &Path, trees: u32, tree_size: Bytes, seed: u64) -> Result<Self, Error> {
-        // As large as makes many files and steady progress.
-        let sizes = corpus::Sizes::Equal(Bytes(256 * Bytes::KIB));
+        let sizes = corpus::Sizes::Equal(TREE_FILE);
         let forest = directory.join("trees");
         let root = |number: u32| forest.join(number.to_string());
         let missing = (1..=trees).filter(|number| !root(*number).exists()).count() as u64;
@@ -160,9 +163,24 @@ pub fn prepare(work: Work, instances: u32, places: &Places, program: &Program) -
     let argv = ["sh", "-c", &script(&body, instances)].map(OsString::from).to_vec();
     let meter = match work {
         Work::Tar | Work::Flood => Meter::Lines(Box::new(mebibytes)),
-        _ => Meter::Output,
+        Work::Rsync => Meter::Lines(Box::new(copied)),
+        Work::Checksum => Meter::Lines(Box::new(|_| TREE_FILE.0)),
+        Work::Compile | Work::Bzip2 | Work::Memory => Meter::Output,
     };
     Ok(Prepared { argv, meter, progress: None })
+}
+
+/// What stands for a job's work in the records.
+pub const fn counted_by(work: Work) -> &'static str {
+    match work {
+        Work::Tar => "the bytes that tar has packed, by the MiB",
+        Work::Rsync => "the bytes of the files that rsync has copied",
+        Work::Checksum => "the bytes of the files whose digests are printed",
+        Work::Compile => "the bytes of the lines that make prints, one for each file",
+        Work::Bzip2 => "the bytes that bzip2 has written",
+        Work::Memory => "the bytes of memory that it has gone through",
+        Work::Flood => "the bytes that have reached the disk, by 4 MiB",
+    }
 }
 
 /// What a line that ends in `N MiB` stands for; 0 for any other.
@@ -170,6 +188,12 @@ fn mebibytes(line: &str) -> u64 {
     let mut words = line.split_whitespace().rev();
     let count = words.next().filter(|unit| *unit == "MiB").and_then(|_| words.next()?.parse::<u64>().ok());
     count.unwrap_or(0).saturating_mul(Bytes::MIB)
+}
+
+/// The size of the file that a line of rsync ([`RSYNC_SAYS`]) is about; 0 for directories, links and any other line.
+fn copied(line: &str) -> u64 {
+    let size = line.strip_prefix(">f").and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+    size.unwrap_or(0)
 }
 
 /// A shell that runs `body` over and over, so many times at once, until its input ends. A body that fails is tried
@@ -192,10 +216,11 @@ fn body(work: Work, places: &Places, program: &Program) -> String {
             "{{ tar -C {tree} {TAR_SAYS} -cf - . 2>&3 | zstd -q -1 -c > /dev/null; }} 3>&1 && {forget}"
         ),
         Work::Rsync => format!(
-            "rsync -a --whole-file --fsync --out-format=%n --outbuf=L {tree}/ {scratch}/$i/ && rm -rf {scratch}/$i && {forget}"
+            "rsync -a --whole-file --fsync {RSYNC_SAYS} {tree}/ {scratch}/$i/ && rm -rf {scratch}/$i && {forget}"
         ),
         Work::Checksum => {
-            format!("find {tree} -type f -print0 | xargs -0 -n 4 sha256sum && {forget}")
+            // Not the tree's own stamp, which is beside the directories.
+            format!("find {tree} -mindepth 2 -type f -print0 | xargs -0 -n 4 sha256sum && {forget}")
         }
         Work::Compile => format!(
             "mkdir -p {scratch}/$i && cp {project}/* {scratch}/$i/ && make -C {scratch}/$i -j2 && make -s -C {scratch}/$i clean"

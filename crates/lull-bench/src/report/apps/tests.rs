@@ -25,6 +25,7 @@ fn run(case: &str, contender: &str, round: u32, p99_ms: u64, bytes: u64) -> Reco
             window_s: 1.0,
             ..Background::default()
         }),
+        counted_by: Some("the bytes that tar has packed".into()),
         over_time: (1..4_u32)
             .map(|n| Moment { at_s: f64::from(n), background_cpus: 0.5, other_cpus: 0.5, held: n == 2 })
             .collect(),
@@ -78,6 +79,7 @@ fn the_markdown_judges_every_pair_by_the_aims() {
         "| smart | 1.00 [1.00–1.00] |",
         "- all, bfq: no <bfq> here",
         "5. smart learns the behaviour",
+        "Background work is counted by the bytes that tar has packed.",
     ] {
         assert!(text.contains(wanted), "{wanted} in {text}");
     }

@@ -25,6 +25,7 @@ fn pair(background: &str, instances: u32, figures: [(f64, f64); 5], held: f64) -
     let names = ["none", "nice", "nice+ionice", "suspend", "smart"];
     Pair {
         few_requests: None,
+        counted_by: None,
         case: format!("redis-{background}-{instances}"),
         foreground: "redis".into(),
         background: background.into(),

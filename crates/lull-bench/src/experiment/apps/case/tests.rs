@@ -86,6 +86,45 @@ fn a_line_that_is_no_size_counts_nothing() {
 }
 
 #[test]
+fn copies_and_digests_count_as_much_as_the_files_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let places = Places::make(dir.path(), 1, Bytes(3 * Bytes::MIB), 1).unwrap();
+    std::fs::create_dir_all(&places.scratch).unwrap();
+    let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
+    for work in [Work::Rsync, Work::Checksum] {
+        let lacks = packages::missing(packages::of_work(work));
+        if let Some(detail) = lacks_option(work).or_else(|| lacks.first().map(|name| format!("no {name}"))) {
+            eprintln!("SKIPPED: {work:?}: {detail}");
+            continue;
+        }
+        let Meter::Lines(mut value_of) = prepare(work, 1, &places, &program).unwrap().meter else {
+            panic!("{work:?} is counted by something else than lines");
+        };
+        let body = body(work, &places, &program).replace("$i", "1");
+        let output = Command::new("sh").args(["-c", &body]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let counted: u64 = text.lines().map(|line| value_of(line)).sum();
+        let files = places.trees[0].bytes().0;
+        // rsync copies the tree's stamp, too.
+        assert!((files..files + 100).contains(&counted), "{work:?}: {counted} of {files}: {text}");
+    }
+}
+
+#[test]
+fn what_rsync_says_of_others_than_files_counts_nothing() {
+    for (line, count) in [
+        (">f+++++++++ 262144 262215", 262_144),
+        ("cd+++++++++ 4096 0", 0),
+        ("cL+++++++++ 3 0", 0),
+        ("created directory b", 0),
+        (">f", 0),
+        ("", 0),
+    ] {
+        assert_eq!(copied(line), count, "{line}");
+    }
+}
+
+#[test]
 fn an_instance_reads_and_forgets_a_tree_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let places = Places::make(dir.path(), 2, Bytes(Bytes::MIB), 1).unwrap();

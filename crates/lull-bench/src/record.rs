@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::error::Context;
 use crate::load::LoadReport;
+use crate::stats::ratio;
 
 mod reported;
 
@@ -137,6 +138,9 @@ pub struct Run {
     /// How long the background was held, as the control says; none if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_s: Option<f64>,
+    /// How long the control was there, to compare `held_s` with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controlled_s: Option<f64>,
     /// All that the control says of the run; only recorded with real applications.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<serde_json::Value>,
@@ -219,6 +223,15 @@ impl Record {
             counted_by: None,
             ..run.clone()
         })
+    }
+}
+
+impl Run {
+    /// Share of the time in which the background was held, by the control's own account; none if there is none.
+    pub fn held_share(&self) -> Option<f64> {
+        // Records of older versions have the time in the control's summary only.
+        let told = || Some(self.summary.as_ref()?.get("wall_ns")?.as_f64()? / 1e9);
+        ratio(self.held_s?, self.controlled_s.or_else(told)?)
     }
 }
 

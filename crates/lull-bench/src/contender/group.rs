@@ -238,6 +238,11 @@ impl CpuGroup {
         self.controller = Some(controller);
     }
 
+    /// How long the job was frozen so far, and for how long that has been going on; none if the group is not there for that.
+    pub fn frozen(&self) -> Option<(Nanos, Nanos)> {
+        self.suspender.as_ref().map(Suspender::frozen)
+    }
+
     /// Its directory.
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -5,13 +5,16 @@
 //!
 //! Edge case: at the end the group is thawed, however the run ended.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
 
-use crate::Error;
+use crate::{Error, clock};
 
 /// Time running, and time frozen.
 pub const HALF_PERIOD: Duration = Duration::from_secs(1);
@@ -21,6 +24,33 @@ pub const HALF_PERIOD: Duration = Duration::from_secs(1);
 pub struct Suspender {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    began: Nanos,
+    frozen: Arc<Frozen>,
+}
+
+/// How long a group was frozen: for what is over, and since when it is again, in nanoseconds of the clock; 0: it is not.
+#[derive(Debug, Default)]
+struct Frozen {
+    over: AtomicU64,
+    since: AtomicU64,
+}
+
+impl Frozen {
+    /// The group has just been frozen, or let go.
+    fn turn(&self, frozen: bool, now: Nanos) {
+        let since = self.since.swap(if frozen { now.0 } else { 0 }, Ordering::Relaxed);
+        if since > 0 {
+            self.over.fetch_add(now.since(Nanos(since)).0, Ordering::Relaxed);
+        }
+    }
+
+    fn until(&self, now: Nanos) -> Nanos {
+        let present = match self.since.load(Ordering::Relaxed) {
+            0 => Nanos::ZERO,
+            since => now.since(Nanos(since)),
+        };
+        Nanos(self.over.load(Ordering::Relaxed)).plus(present)
+    }
 }
 
 impl Suspender {
@@ -32,6 +62,8 @@ impl Suspender {
             return Err(unmet("neither cgroup.freeze nor the freezer controller is here".to_owned()));
         }
         let (stop, stopped) = channel();
+        let (began, frozen_for) = (clock::now(), Arc::new(Frozen::default()));
+        let account = Arc::clone(&frozen_for);
         let thread = thread::spawn(move || {
             let mut frozen = false;
             while stopped.recv_timeout(HALF_PERIOD) == Err(RecvTimeoutError::Timeout) {
@@ -41,11 +73,18 @@ impl Suspender {
                     eprintln!("lull bench: {error}");
                     break;
                 }
+                account.turn(frozen, clock::now());
             }
             // A group that cannot be thawed was never frozen.
             let _ = group.thaw();
         });
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        Ok(Self { stop: Some(stop), thread: Some(thread), began, frozen: frozen_for })
+    }
+
+    /// How long the group was frozen so far, and how long that is going on.
+    pub fn frozen(&self) -> (Nanos, Nanos) {
+        let now = clock::now();
+        (self.frozen.until(now), now.since(self.began))
     }
 }
 
@@ -58,3 +97,6 @@ impl Drop for Suspender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -323,6 +323,7 @@ fn one(
     let (around, served) = (Around::begin(), server.cpu_time());
     let outcome =
         trial::run(foreground, job, window, program, &mut |tick| watch.look(clock::now(), tick.background))?;
+    let frozen = group.as_ref().and_then(CpuGroup::frozen);
     let served_s = server.cpu_time().since(served).as_secs_f64();
     let disturbance = around.end().and_then(|spent| {
         let asked_s =
@@ -350,8 +351,11 @@ fn one(
         notes.push("the background got nothing done that could be counted".to_owned());
     }
     let (mut summary, was_controlled) = told.of(contender, &mut notes);
-    let held = summary.as_ref().and_then(|summary| summary.get("held_ns")?.as_u64());
-    let held_s = held.map(|held_ns| held_ns as f64 / 1e9);
+    let told_s = |name: &str| Some(summary.as_ref()?.get(name)?.as_f64()? / 1e9);
+    let (held_s, controlled_s) = match frozen {
+        Some((frozen, all)) => (Some(frozen.as_secs_f64()), Some(all.as_secs_f64())),
+        None => (told_s("held_ns"), told_s("wall_ns")),
+    };
     if let Some(summary) = summary.as_mut().and_then(serde_json::Value::as_object_mut) {
         // The run has it.
         summary.remove("command");
@@ -370,6 +374,7 @@ fn one(
         disturbance,
         over_time: watch.until(ended),
         held_s,
+        controlled_s,
         counted: is_cold && was_controlled,
         notes,
         ..Run::default()

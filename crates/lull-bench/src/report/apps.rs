@@ -17,7 +17,7 @@ use crate::record::Record;
 use crate::stats::Interval;
 use crate::study::Study;
 use crate::study::observations::{self, Observation};
-use crate::study::pairs::{FEW, Pair};
+use crate::study::pairs::{FEW, Pair, Standing};
 use crate::study::targets::Tally;
 
 /// For machines.
@@ -83,6 +83,15 @@ pub(super) fn few_requests(pair: &Pair) -> Option<String> {
     Some(format!(
         "A run has about {requests} requests, too few for a 99th percentile: what stands for it is the longest of them, and the aim is on the median."
     ))
+}
+
+/// What the column `held` says, after its name.
+pub(super) const HELD: &str = "share of the time from the job's start to its end, warm-up included, in which it was frozen or one of its calls waited, \
+     by the control's own account (lull's summary; suspend's freezes); – where the control holds nothing";
+
+/// The share in a cell.
+pub(super) fn held(one: &Standing) -> String {
+    one.held.map_or_else(|| "–".to_owned(), |held| format!("{:.0}%", held * 100.0))
 }
 
 /// What a unit of background work is, for who reads its ratios.
@@ -152,7 +161,10 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
             ranged(lull.and_then(|lull| lull.background))
         );
     }
-    text.push_str("\nA question mark after a name: by medians, but it may be chance.\n");
+    let _ = writeln!(
+        text,
+        "\nA question mark after a name: by medians, but it may be chance.\n\n*held*: {HELD}."
+    );
     if !noise.is_empty() {
         text.push_str("\nThe noise: `alone` a second time in each round, over `alone`. Nobody's ratio means more than these differ from 1.\n\n| pair | throughput | mean | p99 |\n|---|---|---|---|\n");
         text.push_str(&noise);
@@ -189,16 +201,16 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
             tail(pair)
         );
         for one in &pair.contenders {
-            let held = one.held.map_or_else(|| "–".to_owned(), |held| format!("{:.0}%", held * 100.0));
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {} | {} | {} | {held} | {} |",
+                "| {} | {} | {} | {} | {} | {} | {} | {} |",
                 one.contender,
                 ranged(one.throughput),
                 ranged(one.mean),
                 ranged(one.p50),
                 ranged(one.p99),
                 ranged(one.background),
+                held(one),
                 who_dominates(one)
             );
         }

@@ -19,7 +19,7 @@ use std::path::Path;
 
 use lull_core::Nanos;
 
-use super::apps::Verdicts;
+use super::apps::{HELD, Verdicts};
 use crate::Error;
 use crate::error::Context;
 use crate::experiment::apps::args::terms_line;
@@ -78,6 +78,7 @@ fn page(study: &Study, verdicts: &Verdicts, records: &[Record]) -> Result<String
          advance and measured from then on (no coordinated omission); only the compile-edit cycle is a closed loop. \
          <i>Dominated</i>: another contender's p99 is no higher and its background work no less, one of them clearly better.</p>",
     );
+    let _ = write!(text, "<p><i>held</i>: {HELD}.</p>");
     text.push_str("<h2>Machine</h2>");
     study.hosts.iter().for_each(|host| text.push_str(&machine(host)));
     text.push_str(&unmet(study));
@@ -296,7 +297,7 @@ fn table(pair: &Pair) -> String {
         let dash = || "–".to_owned();
         let p99 = one.p99_ns.map_or_else(dash, |ns| Nanos(crate::units::whole(ns)).to_string());
         let cpus = one.background_cpus.map_or_else(dash, |cpus| format!("{cpus:.2}"));
-        let held = one.held.map_or_else(dash, |held| format!("{:.0}%", held * 100.0));
+        let held = super::apps::held(one);
         let _ = write!(
             text,
             "<tr><td>{}<td>{}{}{}{}{}<td>{p99}{}<td>{cpus}<td>{held}<td>{}</tr>",
@@ -336,7 +337,7 @@ fn targets(targets: &[Target]) -> String {
 
 fn over_time(pair: &Pair, runs: &[(usize, &Run)]) -> Result<String, String> {
     let mut text = String::from(
-        "<h3>Over time, first round</h3><p class=quiet>Coloured: the background; dark: all others; shaded: the background stood still.</p><div class=grid>",
+        "<h3>Over time, first round</h3><p class=quiet>Coloured: the background; dark: all others; shaded: the background stood still when it was looked at, twice a second; shorter holds are not seen here.</p><div class=grid>",
     );
     for one in &pair.contenders {
         let first = runs.iter().map(|(_, run)| *run).find(|run| run.contender == one.contender);

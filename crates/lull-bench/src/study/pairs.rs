@@ -77,7 +77,8 @@ pub struct Standing {
     pub background: Option<Interval>,
     /// CPUs that the background and its control used.
     pub background_cpus: Option<f64>,
-    /// Share of the looks at which the background stood still.
+    /// Share of the time from its start to its end in which the background was held, by the control's own account; none of those that hold
+    /// nothing. See [`Run::held_share`].
     pub held: Option<f64>,
     /// Who dominates it.
     pub dominated_by: Vec<Dominance>,
@@ -228,7 +229,7 @@ fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standin
         p99_ns: middle(own.iter().filter_map(|run| P99(run))),
         background: over("solo", WORK),
         background_cpus: looked(|moment| moment.background_cpus),
-        held: looked(|moment| f64::from(u8::from(moment.held))),
+        held: middle(own.iter().filter_map(|run| run.held_share())),
         dominated_by: Vec::new(),
     }
 }

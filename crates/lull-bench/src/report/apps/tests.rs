@@ -29,6 +29,8 @@ fn run(case: &str, contender: &str, round: u32, p99_ms: u64, bytes: u64) -> Reco
         over_time: (1..4_u32)
             .map(|n| Moment { at_s: f64::from(n), background_cpus: 0.5, other_cpus: 0.5, held: n == 2 })
             .collect(),
+        held_s: ["suspend", "smart", "lull"].contains(&contender).then_some(1.0),
+        controlled_s: Some(8.0),
         counted: true,
         ..Run::default()
     })
@@ -79,6 +81,8 @@ fn the_markdown_judges_every_pair_by_the_aims() {
         "| smart | 1.00 [1.00–1.00] |",
         "- all, bfq: no <bfq> here",
         "5. smart learns the behaviour",
+        "| 12% |",
+        "*held*: share of the time",
         "Background work is counted by the bytes that tar has packed.",
     ] {
         assert!(text.contains(wanted), "{wanted} in {text}");

@@ -20,6 +20,7 @@ fn the_page_holds_everything_and_needs_nothing() {
         "share of requests",
         "<code>echo 1 &gt; /group/cpu.idle</code><br>",
         "lull is not dominated",
+        "<i>held</i>: share of the time",
         "<p>Background work is counted by the bytes that tar has packed.</p>",
         "redis-tar-8\">redis-tar-8</h2>",
     ] {

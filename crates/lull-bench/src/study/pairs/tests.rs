@@ -28,6 +28,8 @@ fn run(contender: &str, round: u32, p99_ms: u64, bytes: u64) -> Record {
                 held: n > 6,
             })
             .collect(),
+        held_s: (contender == "lull").then_some(1.5),
+        controlled_s: Some(6.0),
         counted: true,
         ..Run::default()
     })
@@ -134,5 +136,6 @@ fn only_the_counted_time_is_looked_at() {
     let at: Vec<f64> = counted(&run).iter().map(|moment| moment.at_s).collect();
     assert_eq!(at, [2.5, 3.0, 3.5, 4.0]);
     let standing = pair(&[400; 5]).standing("lull").cloned().unwrap();
-    assert_eq!((standing.held, standing.background_cpus), (Some(0.5), Some(6.5)));
+    assert_eq!((standing.held, standing.background_cpus), (Some(0.25), Some(6.5)));
+    assert_eq!(pair(&[400; 5]).standing("nice").unwrap().held, None, "nothing holds it");
 }

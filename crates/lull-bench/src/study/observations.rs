@@ -80,6 +80,68 @@ pub struct Observation {
     pub outcome: Outcome,
 }
 
+/// What decides an observation at least.
+struct Takes {
+    /// The pairs, to read after "a pair".
+    pairs: &'static str,
+    fits: fn(&[Pair], &Pair) -> bool,
+    contenders: &'static [&'static str],
+}
+
+fn any(_: &[Pair], _: &Pair) -> bool {
+    true
+}
+
+fn contends(_: &[Pair], pair: &Pair) -> bool {
+    MEMORY_JOBS.contains(&pair.background.as_str())
+}
+
+fn is_crowd(pairs: &[Pair], pair: &Pair) -> bool {
+    pair.instances == 8 && sibling(pairs, pair, 2).is_some()
+}
+
+/// Of the five, in order.
+const TAKES: [Takes; 5] = [
+    Takes { pairs: "", fits: any, contenders: &["suspend", "smart"] },
+    Takes {
+        pairs: " with a job that contends for memory",
+        fits: contends,
+        contenders: &["nice", "nice+ionice", "smart"],
+    },
+    Takes { pairs: "", fits: any, contenders: &["nice", "nice+ionice", "smart"] },
+    Takes {
+        pairs: " with two and with eight instances",
+        fits: is_crowd,
+        contenders: &["none", "nice", "nice+ionice", "smart"],
+    },
+    Takes { pairs: " with two and with eight instances", fits: is_crowd, contenders: &["smart"] },
+];
+
+impl Takes {
+    fn words(&self) -> String {
+        format!("one pair{}; {}; {FEW} rounds", self.pairs, self.contenders.join(", "))
+    }
+
+    /// What of it these pairs do not have, in words; none if they have it all.
+    fn missing(&self, pairs: &[Pair]) -> Option<String> {
+        let has = |pair: &Pair, name: &&str| {
+            pair.standing(name).is_some_and(|one| one.mean.is_some() || one.background.is_some())
+        };
+        let absent = |name: &&str| !pairs.iter().any(|pair| has(pair, name));
+        let names = ["alone", "solo"].iter().chain(self.contenders).copied();
+        let mut missing: Vec<String> = names.filter(absent).map(str::to_owned).collect();
+        let fitting = || pairs.iter().filter(|pair| (self.fits)(pairs, pair));
+        if fitting().next().is_none() {
+            missing.push(format!("a pair{}", self.pairs));
+        } else if missing.is_empty()
+            && !fitting().any(|pair| self.contenders.iter().all(|name| has(pair, name)))
+        {
+            missing.push(format!("a pair{} that has all of {}", self.pairs, self.contenders.join(", ")));
+        }
+        (!missing.is_empty()).then(|| format!("missing: {}", missing.join(", ")))
+    }
+}
+
 /// How many of the cases that can say, do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
@@ -145,18 +207,16 @@ fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
     Some(one? && other?)
 }
 
-/// Smart's mean over that of another: median, lowest and highest over the cases.
+/// Smart's mean over that of another: median, lowest and highest over the cases; nothing if no case has both.
 fn spread(pairs: &[Pair], other: &str) -> String {
     let ratios = pairs.iter().filter_map(|pair| ratio(mean(pair, "smart")?, mean(pair, other)?));
-    Summary::of(ratios).map_or_else(
-        || format!("no case with {other}"),
-        |s| {
-            format!(
-                "mean over that of {other}: {:.2} ({:.2} to {:.2}, {} cases)",
-                s.median, s.min, s.max, s.count
-            )
-        },
-    )
+    Summary::of(ratios).map_or_else(String::new, |s| {
+        let cases = if s.count == 1 { "case" } else { "cases" };
+        format!(
+            "; mean over that of {other}: {:.2} ({:.2} to {:.2}, {} {cases})",
+            s.median, s.min, s.max, s.count
+        )
+    })
 }
 
 /// The same application and job with so many instances.
@@ -210,7 +270,6 @@ const RIVALS: [&str; 2] = ["nice", "nice+ionice"];
 impl Found {
     fn of(pairs: &[Pair], records: &[Record]) -> Self {
         let count = |verdict: &dyn Fn(&Pair) -> Option<bool>| Count::over(pairs.iter().map(verdict));
-        let contended = |pair: &Pair| MEMORY_JOBS.contains(&pair.background.as_str());
         let changes = pairs
             .iter()
             .flat_map(|pair| runs_of(records, &pair.case))
@@ -220,7 +279,7 @@ impl Found {
             when: count(&|pair| lower(pair, &["suspend"])),
             for_both: count(&|pair| both(lower(pair, &["suspend"]), no_less(pair, &["suspend"]))),
             better: count(&|pair| lower(pair, &RIVALS)),
-            memory: count(&|pair| lower(pair, &RIVALS).filter(|_| contended(pair))),
+            memory: count(&|pair| lower(pair, &RIVALS).filter(|_| contends(pairs, pair))),
             wins: count(&|pair| both(lower(pair, &RIVALS), no_less(pair, &RIVALS))),
             eight: count(&|pair| lower(pair, &RIVALS).filter(|_| pair.instances == 8)),
             growth: count(&|pair| grows_less(pairs, pair).filter(|_| pair.instances == 8)),
@@ -257,24 +316,26 @@ pub fn of(pairs: &[Pair], records: &[Record]) -> [Observation; 5] {
     let decisive: Vec<Pair> = pairs.iter().filter(|pair| is_decisive(pair)).cloned().collect();
     let (all, decisive) = (found.outcomes(), Found::of(&decisive, records).outcomes());
     let Found { when, for_both, better, memory, wins, eight, growth, longer, calm } = found;
-    let observation =
-        |number: usize, paper: &str, criterion: &str, takes: &str, numbers: String| Observation {
-            number,
-            paper: paper.to_owned(),
-            criterion: criterion.to_owned(),
-            takes: format!("{takes}; {FEW} rounds"),
-            numbers,
-            outcome: settled(all[number - 1], decisive[number - 1]),
+    let observation = |number: usize, paper: &str, criterion: &str, numbers: String| {
+        let takes = &TAKES[number - 1];
+        let outcome = settled(all[number - 1], decisive[number - 1]);
+        let numbers = match takes.missing(pairs) {
+            // Counts of nothing say nothing.
+            Some(missing) if outcome == Outcome::NotMeasured => missing,
+            Some(missing) => format!("{numbers}; {missing}"),
+            None => numbers,
         };
+        let (paper, criterion) = (paper.to_owned(), criterion.to_owned());
+        Observation { number, paper, criterion, takes: takes.words(), numbers, outcome }
+    };
 
     [
         observation(
             1,
             "smart improves the foreground's performance, and sometimes also the background's, over periodically throttling the background.",
             "its mean response time is lower than under suspend in most cases, and in one of them it does no less work",
-            "one pair; suspend, smart",
             format!(
-                "lower in {} of {} cases, with no less work in {}; {}",
+                "lower in {} of {} cases, with no less work in {}{}",
                 when.yes,
                 when.of,
                 for_both.yes,
@@ -285,9 +346,8 @@ pub fn of(pairs: &[Pair], records: &[Record]) -> [Observation; 5] {
             2,
             "smart is a significant improvement over off-the-shelf methods (nice, allnice), especially in cases of memory contention: up to 60% less response time than nice.",
             "its mean response time is lower than under nice and under nice+ionice in most cases, and in most of those with a job that contends for memory (memory, compile, bzip2)",
-            "one pair with a job that contends for memory; nice, nice+ionice, smart",
             format!(
-                "lower in {} of {} cases, of those with contended memory in {} of {}; {}; {}",
+                "lower in {} of {} cases, of those with contended memory in {} of {}{}{}",
                 better.yes,
                 better.of,
                 memory.yes,
@@ -300,14 +360,12 @@ pub fn of(pairs: &[Pair], records: &[Record]) -> [Observation; 5] {
             3,
             "smart has the potential to produce a win/win situation, where foreground and background benefit over the built-in priorities.",
             "in at least one case its mean response time is lower than under nice and under nice+ionice, and it does no less work than either",
-            "one pair; nice, nice+ionice, smart",
             format!("both win in {} of {} cases", wins.yes, wins.of),
         ),
         observation(
             4,
             "smart is robust in the face of unreasonably heavy amounts of attempted background work (8 instances).",
             "in most cases of eight instances its mean response time is lower than under nice and under nice+ionice, and grows less from two instances to eight than without control",
-            "one pair with two and with eight instances; none, nice, nice+ionice, smart",
             format!(
                 "with eight lower in {} of {} cases; grows less in {} of {}",
                 eight.yes, eight.of, growth.yes, growth.of
@@ -317,7 +375,6 @@ pub fn of(pairs: &[Pair], records: &[Record]) -> [Observation; 5] {
             5,
             "smart learns the behaviour of the foreground and permits the background to run in a complementary manner: suspended in its busy periods, longer with more jobs.",
             "in most runs of smart the others used more CPU just before the job was held than just before it was let go, and in most cases eight instances are held longer than two",
-            "one pair with two and with eight instances; smart",
             format!(
                 "busier before holds in {} of {} runs that have both; held longer in {} of {} cases",
                 calm.yes, calm.of, longer.yes, longer.of

@@ -23,6 +23,7 @@ fn standing(name: &str, mean: f64, work: f64, held: f64) -> Standing {
 /// Means and work of none, nice, nice+ionice, suspend and smart; how long smart was held.
 fn pair(background: &str, instances: u32, figures: [(f64, f64); 5], held: f64) -> Pair {
     let names = ["none", "nice", "nice+ionice", "suspend", "smart"];
+    let references = ["alone", "solo"].map(|name| standing(name, 1.0, 1.0, 0.0));
     Pair {
         few_requests: None,
         counted_by: None,
@@ -35,6 +36,7 @@ fn pair(background: &str, instances: u32, figures: [(f64, f64); 5], held: f64) -
             .iter()
             .zip(figures)
             .map(|(name, (mean, work))| standing(name, mean, work, held))
+            .chain(references)
             .collect(),
         frontier: Vec::new(),
         lull: String::new(),
@@ -160,4 +162,27 @@ fn what_each_takes_decides_it() {
     assert_eq!(decided(&crowd(&["none", "nice", "nice+ionice", "smart"]))[3], Holds);
     assert_eq!(decided(&crowd(&priorities))[3], NotMeasured);
     assert_eq!(decided(&crowd(&["smart"]))[4], Holds);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let numbers = |pairs: &[Pair]| of(pairs, &[]).map(|one| one.numbers);
+    let without = |mut pair: Pair, name: &str| {
+        pair.contenders.retain(|one| one.contender != name);
+        pair
+    };
+    let crowd = |name: &str| [2, 8].map(|instances| without(good("memory", instances), name));
+    assert_eq!(numbers(&crowd("smart")), ["missing: smart"; 5]);
+    assert_eq!(
+        numbers(&crowd("alone"))[1],
+        "lower in 2 of 2 cases, of those with contended memory in 2 of 2; mean over that of nice: 0.60 (0.60 to 0.60, 2 cases); mean over that of nice+ionice: 0.67 (0.67 to 0.67, 2 cases); missing: alone"
+    );
+    let told = numbers(&crowd("nice+ionice"));
+    assert!(told[0].starts_with("lower in 2 of 2 cases") && !told[0].contains("missing"), "{}", told[0]);
+    assert_eq!(&told[1..4], ["missing: nice+ionice"; 3]);
+    let told = numbers(&[good("tar", 2)]);
+    assert_eq!(told[1], "missing: a pair with a job that contends for memory");
+    assert_eq!(&told[3..], ["missing: a pair with two and with eight instances"; 2]);
+    let apart = [without(good("memory", 2), "smart"), without(good("memory", 8), "suspend")];
+    assert_eq!(numbers(&apart)[0], "missing: a pair that has all of suspend, smart");
 }

@@ -1,11 +1,12 @@
 //! Sizes with units, and the few conversions between whole numbers and figures.
 //!
-//! `KiB`, `MiB`, `GiB` are powers of 1,024, `kB`, `MB`, `GB` powers of 1,000; a bare number is bytes. Fractions are
-//! allowed (`8.2GB`) and rounded down to whole bytes.
+//! `KiB`, `MiB`, `GiB` are powers of 1,024, `kB`, `MB`, `GB` powers of 1,000; a bare number is bytes, where [`size`] does not refuse it.
+//! Fractions are allowed (`8.2GB`) and rounded down to whole bytes.
 
 use std::fmt;
 use std::str::FromStr;
 
+use lull_core::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// A number of bytes.
@@ -79,6 +80,18 @@ impl FromStr for Bytes {
     }
 }
 
+/// A size whose unit is said: experiments take sizes of many orders, and a forgotten unit would be no error else.
+///
+/// # Errors
+/// When it is no size, or has no unit.
+pub fn size(text: &str) -> Result<Bytes, ParseBytesError> {
+    let bytes: Bytes = text.parse()?;
+    if bytes.0 > 0 && text.trim().ends_with(|last: char| last.is_ascii_digit() || last == '.') {
+        return Err(ParseBytesError { text: text.to_owned(), problem: "the unit is missing" });
+    }
+    Ok(bytes)
+}
+
 impl fmt::Display for Bytes {
     /// The largest binary unit that leaves at least one whole, with one decimal unless it is exact.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -105,6 +118,27 @@ pub fn mb_per_s(bytes_per_s: f64) -> f64 {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float to int casts saturate")]
 pub fn whole(value: f64) -> u64 {
     value.round() as u64
+}
+
+/// A time as a number of seconds, of options that are measured in those; with another unit it is one of that: `2`, `2s`, `500ms`.
+///
+/// # Errors
+/// What else the text may be, for a person.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    let plain = text.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0);
+    let said = || Some(text.parse::<Nanos>().ok()?.as_secs_f64());
+    plain.or_else(said).ok_or_else(|| {
+        "write a number of seconds, like 5 or 0.5, or a time with its unit, like 500ms".to_owned()
+    })
+}
+
+/// The same, but more than none.
+///
+/// # Errors
+/// What else the text may be, for a person.
+pub fn some_seconds(text: &str) -> Result<f64, String> {
+    let value = seconds(text)?;
+    (value > 0.0).then_some(value).ok_or_else(|| "it must be more than 0".to_owned())
 }
 
 /// A share from 1 to 100 in whole percent, with its sign or without.

@@ -13,6 +13,7 @@ use crate::contender::Contender;
 use crate::process::{self, Program};
 use crate::record::Host;
 use crate::report::{self, ReportArgs};
+use crate::units::some_seconds;
 
 use super::awake::Awake;
 use super::host;
@@ -49,7 +50,7 @@ pub struct Common {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Counted seconds per run.
-    #[arg(long, value_name = "SECONDS", default_value = "5")]
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = some_seconds)]
     pub seconds: f64,
     /// Seed of the order of runs and of all random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]

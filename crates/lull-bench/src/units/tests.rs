@@ -44,3 +44,26 @@ fn a_percentage_has_its_sign_or_not() {
         assert!(percent(text).is_err_and(|told| told.contains("25%")), "{text}");
     }
 }
+
+#[test]
+fn a_size_for_an_experiment_says_its_unit() {
+    assert_eq!((size("64MiB"), size("64B"), size("0")), (Ok(Bytes(64 << 20)), Ok(Bytes(64)), Ok(Bytes(0))));
+    for text in ["64", "6.", "64 ", "x"] {
+        let error = size(text).unwrap_err().to_string();
+        assert!(error.contains(&format!("'{text}' is not a size")) && error.contains("64KiB"), "{error}");
+    }
+}
+
+#[test]
+fn seconds_are_plain_or_say_their_unit() {
+    for (text, value) in [("2", 2.0), ("0.5", 0.5), ("0", 0.0), ("2s", 2.0), ("500ms", 0.5), ("1min", 60.0)] {
+        assert_eq!(seconds(text), Ok(value), "{text}");
+    }
+    for text in ["", "-1", "nan", "inf", "2x", "s"] {
+        assert!(seconds(text).is_err_and(|told| told.contains("500ms")), "{text}");
+    }
+    assert_eq!(
+        (some_seconds("1"), some_seconds("0").is_err(), some_seconds("0s").is_err()),
+        (Ok(1.0), true, true)
+    );
+}

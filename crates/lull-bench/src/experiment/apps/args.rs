@@ -8,7 +8,7 @@ use lull_core::Nanos;
 
 use crate::contender::Contender;
 use crate::experiment::args::{Common, unlearnt};
-use crate::units::Bytes;
+use crate::units::{Bytes, seconds, size};
 
 /// The contenders that are compared unless others are asked for.
 pub const DEFAULT_CONTENDERS: [&str; 13] = [
@@ -108,11 +108,11 @@ pub struct AppsArgs {
           default_values = DEFAULT_CONTENDERS)]
     pub contenders: Vec<Contender>,
     /// Seconds before the counting begins, in runs of contenders that are fixed.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     pub warmup: f64,
     /// The same for contenders that learn while they run (headroom, smart, manners, lull): longer shows what they come to. smart
     /// characterises the foreground for 12 windows, and the headroom controller adapts every 5 s.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     pub settle: f64,
     /// Requests per second of Redis.
     #[arg(long, value_name = "N", default_value_t = 2_000)]
@@ -127,7 +127,7 @@ pub struct AppsArgs {
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub postgres_rate: u64,
     /// Size of the tree that an instance of tar, rsync or sha256sum reads; each has one of its own.
-    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = size)]
     pub tree_size: Bytes,
     /// smart's monitoring window; the source's is 10s, which takes --settle 120.
     #[arg(long, value_name = "TIME", default_value = "500ms")]

@@ -5,7 +5,7 @@ use lull_core::Nanos;
 use crate::contender::Contender;
 use crate::experiment::args::{Common, unlearnt};
 use crate::load::think::Spread;
-use crate::units::{Bytes, whole};
+use crate::units::{Bytes, seconds, size, whole};
 
 /// The cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -57,11 +57,11 @@ pub struct CpuArgs {
     #[arg(long, value_name = "PERCENT")]
     pub max_slowdown: Option<String>,
     /// Seconds before the counting begins, in runs of contenders that are fixed.
-    #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = seconds)]
     pub warmup: f64,
     /// The same for contenders that learn while they run (headroom, smart, lull): shorter shows what they do at first, longer
     /// what they come to.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
     pub settle: f64,
     /// The background runs and pauses in turns of this length, in random order, so that each run is compared with itself;
     /// 0 to let it run all the time and compare with the run of `alone`.
@@ -71,13 +71,13 @@ pub struct CpuArgs {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=2048))]
     pub hogs: u64,
     /// Memory that each memory hog streams over.
-    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size)]
     pub hog_memory: Bytes,
     /// Processor time of a request when nothing disturbs it.
     #[arg(long, value_name = "TIME", default_value = "800us", value_parser = service)]
     pub service: Nanos,
     /// Memory that the requests read.
-    #[arg(long, value_name = "SIZE", default_value = "16MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size)]
     pub buffer: Bytes,
     /// Random reads per request [default: as many as take the time of --service before the first run].
     #[arg(long, value_name = "N")]

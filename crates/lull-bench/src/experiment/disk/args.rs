@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::contender::Contender;
 use crate::experiment::args::Common;
-use crate::units::{Bytes, percent};
+use crate::units::{Bytes, percent, seconds, size, some_seconds};
 
 /// The cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -42,10 +42,10 @@ pub struct DiskArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values = ["auto"])]
     pub depths: Vec<String>,
     /// Counted seconds per run on the slow disk, where requests take 20 ms.
-    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = some_seconds)]
     pub slow_seconds: f64,
     /// Seconds before each run's counting begins, in which automatic control may settle.
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     pub warmup: f64,
     /// Foreground intensities on the slow disk, in percent.
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = [10, 25, 50, 75, 100],
@@ -55,10 +55,10 @@ pub struct DiskArgs {
     #[arg(long, value_name = "NAME")]
     pub scheduler: Option<String>,
     /// Size of each of the two data files for random reads.
-    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = size)]
     pub data_size: Bytes,
     /// Size of the tree that tar and sha256sum read.
-    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     pub tree_size: Bytes,
     /// C files in the project that is compiled.
     #[arg(long, value_name = "N", default_value_t = 24)]

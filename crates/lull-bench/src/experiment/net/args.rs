@@ -5,7 +5,7 @@ use lull_core::{Interval, IntervalChoice, Nanos};
 
 use crate::contender::Contender;
 use crate::experiment::args::Common;
-use crate::units::percent;
+use crate::units::{percent, seconds};
 
 /// The cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -97,7 +97,8 @@ pub struct NetArgs {
         long,
         value_name = "SECONDS",
         default_value_t = 2.0,
-        default_value_if("figure", ArgPredicate::IsPresent, sweep::WARMUP)
+        default_value_if("figure", ArgPredicate::IsPresent, sweep::WARMUP),
+        value_parser = seconds
     )]
     pub warmup: f64,
     /// Shares of time in which a transferring foreground sends, in percent: a case for each.

@@ -27,7 +27,7 @@
 
 mod text;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -176,18 +176,23 @@ fn read(place: &Path) -> Result<Vec<Record>, Error> {
     record::read(&beside)
 }
 
-fn hosts(records: &[Record]) -> impl Iterator<Item = &Host> {
+/// The host lines of records.
+pub(crate) fn hosts(records: &[Record]) -> impl Iterator<Item = &Host> {
     records.iter().filter_map(|record| match record {
         Record::Host(host) => Some(host),
         _ => None,
     })
 }
 
-/// The terms on which all of these differ from one another, with their values; those that only some know are not among them.
-fn differing<'a>(all: impl Iterator<Item = &'a Host>) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
-    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+/// The terms on which all of these differ from one another, with their values in the order of the hosts; those that only some know are not
+/// among them.
+pub(crate) fn differing<'a>(all: impl Iterator<Item = &'a Host>) -> BTreeMap<&'a str, Vec<&'a str>> {
+    let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, value) in all.flat_map(|host| &host.terms) {
-        values.entry(name).or_default().insert(value);
+        let known = values.entry(name).or_default();
+        if !known.contains(&value.as_str()) {
+            known.push(value);
+        }
     }
     values.retain(|_, values| values.len() > 1);
     values
@@ -197,10 +202,8 @@ fn differing<'a>(all: impl Iterator<Item = &'a Host>) -> BTreeMap<&'a str, BTree
 fn other_terms(a: &[Record], b: &[Record]) -> Option<String> {
     let mut differing = differing(hosts(a).chain(hosts(b)));
     differing.remove(LULL_FLAGS);
-    let said: Vec<String> = differing
-        .into_iter()
-        .map(|(name, values)| format!("{name}: {}", values.into_iter().collect::<Vec<_>>().join(" and ")))
-        .collect();
+    let said: Vec<String> =
+        differing.into_iter().map(|(name, values)| format!("{name}: {}", values.join(" and "))).collect();
     (!said.is_empty()).then(|| format!("they were measured on other terms ({})", said.join("; ")))
 }
 

@@ -23,7 +23,8 @@
 //! | `disturbance` | what others had of the machine meanwhile |
 //! | [`host`] | facts of the machine |
 
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::contender::Contender;
@@ -60,12 +61,33 @@ const SETTLE: Duration = Duration::from_millis(200);
 /// Directory of the data files within `--dir`.
 const DATA: &str = "lull-bench-data";
 
+/// The directory of the data files within `--dir`, made. Of `--dir` itself only the last part is, and that is said: with a wrong path gigabytes
+/// would go to another disk than was meant, and that one would be measured.
+fn data_directory(dir: &Path) -> Result<PathBuf, Error> {
+    let unusable =
+        |problem: String| Error::Argument { argument: format!("--dir {}", dir.display()), problem };
+    if !dir.exists() {
+        std::fs::create_dir(dir).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => unusable(
+                "the directory above it does not exist either; name one on the disk to use".to_owned(),
+            ),
+            _ => unusable(format!("it does not exist and cannot be made: {error}")),
+        })?;
+        eprintln!("lull bench: --dir {}: it did not exist, and was made", dir.display());
+    }
+    if !dir.is_dir() {
+        return Err(unusable("it is no directory; name one on the disk to use".to_owned()));
+    }
+    let data = dir.join(DATA);
+    std::fs::create_dir_all(&data).at("create", &data)?;
+    Ok(data)
+}
+
 /// `lull bench disk`: measures, then writes and prints the report.
 pub fn run_disk(args: &DiskArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
     let program = &args.common.program(program)?;
-    let directory = args.dir.join(DATA);
-    std::fs::create_dir_all(&directory).at("create", &directory)?;
+    let directory = data_directory(&args.dir)?;
     let (host, _awake) = args.common.prepare(&directory, program);
     let disk = host.disk.clone();
     let mut bench = Bench {

@@ -11,7 +11,7 @@
 //! must find it at work. Their warm-up (`--settle`) is by default longer than what the slowest learns from; where it is not, smart's runs say so.
 //!
 //! A measurement that is killed goes on where it was when it is started again with the same output directory ([`Ledger::resume`]).
-//! What makes runs comparable and stands in none of them is kept beside them; other terms are refused there.
+//! What makes runs comparable and stands in none of them is in the records' host line; other terms are refused there.
 //!
 //! | module | idea |
 //! |---|---|
@@ -21,6 +21,7 @@
 //! | [`case`] | the background jobs |
 //! | [`watch`] | CPUs and state of the background over time |
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,15 +33,15 @@ use super::ledger::{Ledger, Plan};
 use super::quiet::COLD;
 use super::told::{self, Told};
 use super::trial::{self, Foreground, Window};
-use super::{DATA, SETTLE};
+use super::{SETTLE, data_directory};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
 use crate::error::Context;
 use crate::process::{Program, shown};
-use crate::record::{Host, Run};
+use crate::record::{self, Host, Run};
 use crate::units::whole;
-use crate::{Error, clock, progress, stop};
+use crate::{Error, clock, compare, progress, stop};
 
 pub mod args;
 pub mod case;
@@ -57,8 +58,6 @@ use watch::Watch;
 
 /// Share of the CPUs that the headroom controller leaves free, in percent, and how often it adapts.
 const HEADROOM: (u64, Nanos) = (20, Nanos::from_secs(5));
-/// Where the terms of a measurement are kept.
-const TERMS: &str = "terms.txt";
 
 /// `lull bench apps`: measures, then writes the report.
 ///
@@ -70,10 +69,10 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     progress::sweep();
     told::sweep(&args.common.out);
     let program = &args.common.program(program)?;
-    let directory = args.dir.join(DATA).join("apps");
-    std::fs::create_dir_all(&directory).at("create", &directory)?;
     let terms = args.terms();
-    keep_terms(&args.common.out, &args::terms_line(&terms))?;
+    same_terms(&args.common.out, &terms)?;
+    let directory = data_directory(&args.dir)?.join("apps");
+    std::fs::create_dir_all(&directory).at("create", &directory)?;
     let (host, _awake) = args.common.prepare(&directory, program);
     let host = Host { terms, ..host };
     let disk = host.disk.clone();
@@ -88,17 +87,28 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
 }
 
 /// Refuses to add runs to a directory of runs that were made on other terms.
-fn keep_terms(directory: &Path, terms: &str) -> Result<(), Error> {
-    std::fs::create_dir_all(directory).at("create", directory)?;
-    let path = directory.join(TERMS);
-    match std::fs::read_to_string(&path) {
-        Ok(kept) if kept.trim() == terms => Ok(()),
-        Ok(kept) => Err(Error::Argument {
-            argument: format!("--out {}", directory.display()),
-            problem: format!("it holds runs on other terms ({}); choose another directory", kept.trim()),
-        }),
-        Err(_) => std::fs::write(&path, format!("{terms}\n")).at("write", &path),
+fn same_terms(directory: &Path, terms: &BTreeMap<String, String>) -> Result<(), Error> {
+    if !directory.join(record::FILE_NAME).exists() {
+        return Ok(());
     }
+    let records = record::read(directory)?;
+    let now = Host { terms: terms.clone(), ..Host::default() };
+    let differing = compare::differing(compare::hosts(&records).last().into_iter().chain([&now]));
+    if differing.is_empty() {
+        return Ok(());
+    }
+    let said = differing.into_iter().map(|(name, values)| {
+        let values: Vec<String> = values.into_iter().map(|value| args::term(name, value)).collect();
+        format!("{name} {}", values.join(", now "))
+    });
+    let said: Vec<String> = said.collect();
+    Err(Error::Argument {
+        argument: format!("--out {}", directory.display()),
+        problem: format!(
+            "its runs were made on other terms ({}); give the old ones, or another directory",
+            said.join("; ")
+        ),
+    })
 }
 
 struct Bench<'a> {

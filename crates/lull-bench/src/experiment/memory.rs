@@ -24,7 +24,7 @@ use lull_linux::root::Root;
 use super::ledger::{Ledger, Plan};
 use super::told::Told;
 use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
-use super::{DATA, SETTLE, host};
+use super::{SETTLE, data_directory, host};
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
 use crate::contender::setting::{DirtyBounds, DirtyGuard, PROC_VM, SwapFile};
 use crate::contender::{Contender, group};
@@ -53,8 +53,7 @@ pub fn run_memory(args: &MemoryArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
     group::sweep();
     let program = &args.common.program(program)?;
-    let directory = args.dir.join(DATA);
-    std::fs::create_dir_all(&directory).at("create", &directory)?;
+    let directory = data_directory(&args.dir)?;
     let directory = directory.canonicalize().at("find", &directory)?;
     SwapFile::sweep(&directory);
     if let Some(wanted) = &args.figures.figures {

@@ -69,3 +69,24 @@ fn the_disk_behind_a_directory_is_a_whole_disk() {
     }
     assert_eq!(host::disk_of(Path::new("/proc")), None);
 }
+
+#[test]
+fn a_wrong_path_is_no_directory_for_data() {
+    let dir = tempfile::tempdir().unwrap();
+    let last = dir.path().join("new");
+    assert_eq!(data_directory(&last).unwrap(), last.join(DATA));
+    assert_eq!(data_directory(&last).unwrap(), last.join(DATA), "as it is there");
+    let typo = dir.path().join("mmt/disk");
+    let error = data_directory(&typo).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "--dir {}: the directory above it does not exist either; name one on the disk to use",
+            typo.display()
+        )
+    );
+    assert!(!dir.path().join("mmt").exists());
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    assert!(data_directory(&file).unwrap_err().to_string().contains("no directory"));
+}

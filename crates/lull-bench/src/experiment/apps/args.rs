@@ -88,7 +88,7 @@ what there is is written at every end, and by lull bench report DIR at any time.
 #[command(mut_arg("out", |arg| arg.default_value("lull-bench-apps")))]
 #[command(mut_arg("seconds", |arg| arg.default_value("20")))]
 pub struct AppsArgs {
-    /// Directory for the applications' data; on the disk that is to be used.
+    /// Directory for the applications' data; on the disk that is to be used. Made if only its last part does not exist.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// Foreground applications, with commas between them.
@@ -197,5 +197,18 @@ impl AppsArgs {
 
 /// Terms in a line.
 pub fn terms_line(terms: &BTreeMap<String, String>) -> String {
-    terms.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+    terms.iter().map(|(name, value)| format!("{name} {}", term(name, value))).collect::<Vec<_>>().join(", ")
+}
+
+/// The value of a term, as records have it, with its unit.
+pub fn term(name: &str, value: &str) -> String {
+    match name {
+        _ if value.is_empty() => "none".to_owned(),
+        "seconds" | "warm-up" | "settle" => format!("{value} s"),
+        "redis rate" | "nginx rate" | "postgres rate" => format!("{value}/s"),
+        "tree per instance" => {
+            value.parse().map_or_else(|_| value.to_owned(), |size: Bytes| size.to_string())
+        }
+        _ => value.to_owned(),
+    }
 }

@@ -85,12 +85,15 @@ fn trees_are_made_for_those_that_read_them() {
 #[test]
 fn a_directory_keeps_its_terms() {
     let dir = tempfile::tempdir().unwrap();
-    let out = dir.path().join("out");
-    keep_terms(&out, &args::terms_line(&args(&[]).terms())).unwrap();
-    keep_terms(&out, &args::terms_line(&args(&["--rounds", "9", "--foreground", "redis"]).terms())).unwrap();
-    let error =
-        keep_terms(&out, &args::terms_line(&args(&["--seconds", "3"]).terms())).unwrap_err().to_string();
-    assert!(error.contains("other terms") && error.contains("seconds 20"), "{error}");
+    let terms = |words: &[&str]| args(words).terms();
+    same_terms(dir.path(), &terms(&["--seconds", "3"])).unwrap();
+    let mut writer = record::Writer::open(dir.path()).unwrap();
+    writer.append(&record::Record::Host(Host { terms: terms(&[]), ..Host::default() })).unwrap();
+    same_terms(dir.path(), &terms(&["--rounds", "9", "--foreground", "redis"])).unwrap();
+    let words = ["--seconds", "3", "--tree-size", "1GiB", "--redis-rate", "9", "--lull-args", "--depth 1"];
+    let error = same_terms(dir.path(), &terms(&words)).unwrap_err().to_string();
+    let said = "(lull flags none, now --depth 1; redis rate 2000/s, now 9/s; seconds 20 s, now 3 s; tree per instance 512MiB, now 1GiB)";
+    assert!(error.contains(said), "{error}");
 }
 
 #[test]

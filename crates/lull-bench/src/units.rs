@@ -120,6 +120,11 @@ pub fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
+/// So many of something, in words: `1 round`, `2 rounds`.
+pub fn count(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A time as a number of seconds, of options that are measured in those; with another unit it is one of that: `2`, `2s`, `500ms`.
 ///
 /// # Errors

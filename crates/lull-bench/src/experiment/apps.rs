@@ -40,7 +40,7 @@ use crate::contender::scheduler::{Guard, SYS_BLOCK};
 use crate::error::Context;
 use crate::process::{Program, shown};
 use crate::record::{self, Host, Run};
-use crate::units::whole;
+use crate::units::{count, whole};
 use crate::{Error, clock, compare, progress, stop};
 
 pub mod args;
@@ -51,7 +51,7 @@ pub mod watch;
 
 pub use args::{App, AppsArgs, Work};
 
-use args::name;
+use args::{case_name, name};
 use case::Places;
 use server::{Front, Server};
 use watch::Watch;
@@ -80,6 +80,9 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     let mut bench =
         Bench { args, program, disk, ledger, directory: directory.clone(), contenders: Vec::new() };
     let measured = bench.measure();
+    if matches!(measured, Err(Error::Interrupted)) && !bench.contenders.is_empty() {
+        eprintln!("interrupted: {}; the same command goes on", bench.state(&args.cases()));
+    }
     if args.clean {
         std::fs::remove_dir_all(&directory).at("remove", &directory)?;
     }
@@ -143,18 +146,58 @@ impl Bench<'_> {
                 Some(detail) => self.ledger.unmet("all", Some(&contender), detail)?,
             }
         }
-        let round_s = args.round_s(&self.contenders);
+        let cases = args.cases();
         eprintln!(
-            "{} cases, {} contenders, {} rounds: about {} in all; interrupted, the same command goes on",
-            args.cases(),
-            self.contenders.len(),
-            args.common.rounds,
-            rough(args.cases() as f64 * round_s * f64::from(args.common.rounds))
+            "{}, {}, {}: {}; interrupted, the same command goes on",
+            count(cases.len(), "case"),
+            count(self.contenders.len(), "contender"),
+            count(args.rounds(), "round"),
+            self.state(&cases)
         );
         args.foreground.iter().try_for_each(|app| self.app(*app, &places))
     }
 
+    /// Which runs of some cases are there, and how long the rest takes.
+    fn state(&self, cases: &[String]) -> String {
+        let (mut all, mut there, mut left_s) = (0, 0, 0.0);
+        for case in cases {
+            for contender in &self.contenders {
+                for round in 1..=self.args.common.rounds {
+                    all += 1;
+                    if self.ledger.has(case, contender, round) {
+                        there += 1;
+                    } else {
+                        left_s += self.args.run_s(contender);
+                    }
+                }
+            }
+        }
+        match (there, all - there) {
+            (0, _) => format!("about {} in all", rough(left_s)),
+            (_, 0) => format!(
+                "all {} there already",
+                if all == 1 { "1 run is".to_owned() } else { format!("{all} runs are") }
+            ),
+            _ => format!(
+                "{there} of {} there already, about {} for the rest",
+                count(all, "run"),
+                rough(left_s)
+            ),
+        }
+    }
+
+    fn is_done(&self, case: &str) -> bool {
+        let has =
+            |contender| (1..=self.args.common.rounds).all(|round| self.ledger.has(case, contender, round));
+        self.contenders.iter().all(has)
+    }
+
     fn app(&mut self, app: App, places: &Places) -> Result<(), Error> {
+        let cases: Vec<(Work, u32)> =
+            self.args.jobs().filter(|(work, n)| !self.is_done(&case_name(app, *work, *n))).collect();
+        if cases.is_empty() {
+            return Ok(());
+        }
         let place = self.directory.join(name(&app));
         let lacks = packages::missing(packages::of_app(app));
         if !lacks.is_empty() {
@@ -171,22 +214,20 @@ impl Bench<'_> {
             Err(error) => return self.ledger.unmet(&name(&app), None, error.to_string()),
         };
         let mut is_new = true;
-        for work in &self.args.background {
-            for instances in &self.args.instances {
-                // What one case did to it must not take the others away; and the log of Redis only grows.
-                let is_spent = app == App::Redis && !is_new;
-                is_new = false;
-                if is_spent || server.check().is_err() {
-                    eprintln!("starting {} again", name(&app));
-                    drop(server);
-                    server = match Server::start(app, self.args, &place) {
-                        Ok(server) => server,
-                        Err(Error::Interrupted) => return Err(Error::Interrupted),
-                        Err(error) => return self.ledger.unmet(&name(&app), None, error.to_string()),
-                    };
-                }
-                self.case(&mut server, app, *work, *instances, places)?;
+        for (work, instances) in cases {
+            // What one case did to it must not take the others away; and the log of Redis only grows.
+            let is_spent = app == App::Redis && !is_new;
+            is_new = false;
+            if is_spent || server.check().is_err() {
+                eprintln!("starting {} again", name(&app));
+                drop(server);
+                server = match Server::start(app, self.args, &place) {
+                    Ok(server) => server,
+                    Err(Error::Interrupted) => return Err(Error::Interrupted),
+                    Err(error) => return self.ledger.unmet(&name(&app), None, error.to_string()),
+                };
             }
+            self.case(&mut server, app, work, instances, places)?;
         }
         drop(server);
         std::fs::remove_dir_all(&place).at("remove", &place)
@@ -221,7 +262,7 @@ impl Bench<'_> {
         instances: u32,
         places: &Places,
     ) -> Result<(), Error> {
-        let case = format!("{}-{}-{instances}", name(&app), name(&work));
+        let case = case_name(app, work, instances);
         let lacks = packages::missing(packages::of_work(work));
         if !lacks.is_empty() {
             let detail = format!("not installed; install with: {}", packages::line(&lacks));
@@ -235,9 +276,7 @@ impl Bench<'_> {
         }
         let (args, program, disk) = (self.args, self.program, self.disk.clone());
         let length = seconds(args.common.seconds);
-        let count = self.contenders.len();
-        let run_s = args.round_s(&self.contenders) * f64::from(args.common.rounds);
-        eprintln!("{case}: {count} contenders, {} rounds, about {run_s:.0} s", args.common.rounds);
+        eprintln!("{case}: {}", self.state(std::slice::from_ref(&case)));
         let plan =
             Plan { contenders: self.contenders.clone(), seed: args.common.seed, rounds: args.common.rounds };
         self.ledger.rounds(&case, &plan, &mut |contender, round| {

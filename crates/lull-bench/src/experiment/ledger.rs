@@ -19,8 +19,10 @@ pub struct Ledger {
     runs: usize,
     /// Whether CPU priorities count only within a session.
     autogroup: bool,
-    /// What an earlier start of the same measurement has done: case, contender, round.
+    /// What is done, by an earlier start of the same measurement too: case, contender, round.
     done: HashSet<(String, String, u32)>,
+    /// What is recorded as not measured.
+    told: Vec<Unmet>,
 }
 
 /// What is run in turn.
@@ -47,7 +49,7 @@ impl Ledger {
         }
         let autogroup = host.autogroup == Some(true);
         out.append(&Record::Host(host))?;
-        Ok(Self { out, runs: 0, autogroup, done: HashSet::new() })
+        Ok(Self { out, runs: 0, autogroup, done: HashSet::new(), told: Vec::new() })
     }
 
     /// Goes on with the measurement in the records of a directory, if it was begun on this host by this program with this seed;
@@ -67,19 +69,23 @@ impl Ledger {
             return Self::open(directory, host);
         }
         let latest = records.iter().rposition(|record| matches!(record, Record::Host(_))).unwrap_or(0);
-        let done: HashSet<_> = records
-            .into_iter()
-            .skip(latest)
-            .filter_map(|record| match record {
-                Record::Run(run) => Some((run.case, run.contender, run.round)),
-                _ => None,
-            })
-            .collect();
-        if !done.is_empty() {
-            eprintln!("going on after {} runs that were measured before", done.len());
+        let (mut done, mut told) = (HashSet::new(), Vec::new());
+        for record in records.into_iter().skip(latest) {
+            match record {
+                Record::Run(run) => {
+                    done.insert((run.case, run.contender, run.round));
+                }
+                Record::Unmet(unmet) => told.push(unmet),
+                Record::Host(_) => {}
+            }
         }
         let autogroup = host.autogroup == Some(true);
-        Ok(Self { out: Writer::open(directory)?, runs: done.len(), autogroup, done })
+        Ok(Self { out: Writer::open(directory)?, runs: done.len(), autogroup, done, told })
+    }
+
+    /// Whether a run of this measurement is recorded.
+    pub fn has(&self, case: &str, contender: &Contender, round: u32) -> bool {
+        self.done.contains(&(case.to_owned(), contender.name(), round))
     }
 
     /// Whether CPU priorities count only within a session on this host.
@@ -107,7 +113,7 @@ impl Ledger {
         for round in 1..=plan.rounds {
             let order = shuffled(&plan.contenders, case, plan.seed, round);
             for (position, contender) in order.iter().enumerate() {
-                if self.done.contains(&(case.to_owned(), contender.name(), round)) {
+                if self.has(case, contender, round) {
                     continue;
                 }
                 match one(contender, round) {
@@ -115,6 +121,7 @@ impl Ledger {
                         let run = Run { round, position, ..run };
                         eprintln!("  {}", report::one_line(&run));
                         self.out.append(&Record::Run(run))?;
+                        self.done.insert((case.to_owned(), contender.name(), round));
                         self.runs += 1;
                     }
                     Err(Error::Interrupted) => return Err(Error::Interrupted),
@@ -130,7 +137,13 @@ impl Ledger {
         let contender = contender.map(Contender::name);
         let who = contender.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
         eprintln!("  not measured: {case}{who}: {detail}");
-        self.out.append(&Record::Unmet(Unmet { case: case.to_owned(), contender, detail }))
+        let unmet = Unmet { case: case.to_owned(), contender, detail };
+        if self.told.contains(&unmet) {
+            return Ok(());
+        }
+        self.out.append(&Record::Unmet(unmet.clone()))?;
+        self.told.push(unmet);
+        Ok(())
     }
 }
 

@@ -55,6 +55,11 @@ fn a_size_for_an_experiment_says_its_unit() {
 }
 
 #[test]
+fn one_is_not_many() {
+    assert_eq!([0, 1, 2].map(|number| count(number, "round")), ["0 rounds", "1 round", "2 rounds"]);
+}
+
+#[test]
 fn seconds_are_plain_or_say_their_unit() {
     for (text, value) in [("2", 2.0), ("0.5", 0.5), ("0", 0.0), ("2s", 2.0), ("500ms", 0.5), ("1min", 60.0)] {
         assert_eq!(seconds(text), Ok(value), "{text}");

@@ -71,6 +71,11 @@ pub fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
+/// What a case is called.
+pub fn case_name(app: App, work: Work, instances: u32) -> String {
+    format!("{}-{}-{instances}", name(&app), name(&work))
+}
+
 /// What a run takes beyond its warm-up and its counted time: settling, starting, stopping.
 const PAUSE_S: f64 = 1.0;
 
@@ -149,9 +154,23 @@ impl AppsArgs {
         self.common.contenders(self.contenders.iter().cloned(), [])
     }
 
-    /// Applications times jobs times numbers of instances.
-    pub fn cases(&self) -> usize {
-        self.foreground.len() * self.background.len() * self.instances.len()
+    /// The jobs beside each application, with their instances, in order.
+    pub fn jobs(&self) -> impl Iterator<Item = (Work, u32)> {
+        self.background.iter().flat_map(|work| self.instances.iter().map(|instances| (*work, *instances)))
+    }
+
+    /// The names of all cases, in order.
+    pub fn cases(&self) -> Vec<String> {
+        let beside = |app: &App| {
+            let app = *app;
+            self.jobs().map(move |(work, instances)| case_name(app, work, instances))
+        };
+        self.foreground.iter().flat_map(beside).collect()
+    }
+
+    /// Rounds of each case.
+    pub fn rounds(&self) -> usize {
+        usize::try_from(self.common.rounds).unwrap_or(usize::MAX)
     }
 
     /// Trees that the jobs read at most, one for each instance; none if no job reads any.
@@ -160,10 +179,9 @@ impl AppsArgs {
         if self.background.iter().any(|work| work.reads_tree()) { most } else { 0 }
     }
 
-    /// How long a round of a case with these contenders takes, in seconds.
-    pub fn round_s(&self, contenders: &[Contender]) -> f64 {
-        let run_s = |contender| self.warmup_s(contender) + self.common.seconds + PAUSE_S;
-        contenders.iter().map(run_s).sum()
+    /// How long a contender's run takes, in seconds.
+    pub fn run_s(&self, contender: &Contender) -> f64 {
+        self.warmup_s(contender) + self.common.seconds + PAUSE_S
     }
 
     /// Seconds before a contender's runs are counted.

@@ -39,11 +39,11 @@ fn the_policies_are_runs_of_lull_under_their_own_names() {
 
 #[test]
 fn the_help_says_how_long_it_takes() {
-    let hours = |args: &AppsArgs| {
-        args.cases() as f64 * args.round_s(&args.contenders()) * f64::from(args.common.rounds) / 3600.0
-    };
+    let round_s = |args: &AppsArgs| args.contenders().iter().map(|one| args.run_s(one)).sum::<f64>();
+    let hours =
+        |args: &AppsArgs| args.cases().len() as f64 * round_s(args) * f64::from(args.common.rounds) / 3600.0;
     let all = args(&[]);
-    assert_eq!((all.cases(), all.contenders().len(), all.common.rounds), (56, 15, 5));
+    assert_eq!((all.cases().len(), all.contenders().len(), all.common.rounds), (56, 15, 5));
     assert!(args::HELP.contains(&format!("about {:.0} hours;", hours(&all))), "{}", hours(&all));
     let line = args::HELP.lines().find(|line| line.contains("lull bench apps --")).unwrap();
     let words: Vec<&str> = line.split_whitespace().skip(3).collect();
@@ -68,8 +68,7 @@ fn only_those_that_learn_settle_and_smart_says_if_it_was_too_short() {
     ] {
         assert_eq!(settled.warmup_s(&contender), warmup_s, "{contender:?}");
     }
-    // Two of 36 s; alone, solo and nice of 8 s.
-    assert_eq!(settled.round_s(&settled.contenders()), 96.0);
+    assert_eq!((settled.run_s(&smart), settled.run_s(&Contender::Nice)), (36.0, 8.0));
     let short = args(&["--smart-window", "10s", "--settle", "30"]);
     assert!(short.unlearnt(&smart).is_some_and(|note| note.contains("after 30 s")));
     assert_eq!(short.unlearnt(&Contender::Lull(Vec::new())), None);
@@ -111,4 +110,31 @@ fn a_short_measurement_is_not_told_in_hours() {
     assert_eq!(rough(16.0), "16 seconds");
     assert_eq!(rough(448.0), "7 minutes");
     assert_eq!(rough(11_172.0), "3.1 hours");
+}
+
+#[test]
+fn a_measurement_that_goes_on_says_what_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = ["--foreground", "redis", "--background", "tar,memory", "--instances", "2", "--rounds", "2"];
+    let args = args(&[&words[..], &["--seconds", "20", "--warmup", "9", "--settle", "30"]].concat());
+    let program = program();
+    let mut bench = Bench {
+        args: &args,
+        program: &program,
+        disk: None,
+        ledger: Ledger::open(dir.path(), Host::default()).unwrap(),
+        directory: dir.path().to_owned(),
+        contenders: vec![Contender::Alone, Contender::Lull(Vec::new())],
+    };
+    let cases = args.cases();
+    assert_eq!(cases, ["redis-tar-2", "redis-memory-2"]);
+    assert_eq!(bench.state(&cases), "about 5 minutes in all");
+    let plan = Plan { contenders: vec![Contender::Alone], seed: 1, rounds: 2 };
+    bench.ledger.rounds("redis-tar-2", &plan, &mut |_, _| Ok(Run::default())).unwrap();
+    assert_eq!(bench.state(&cases), "2 of 8 runs there already, about 4 minutes for the rest");
+    assert!(!bench.is_done("redis-tar-2"));
+    let plan = Plan { contenders: bench.contenders.clone(), ..plan };
+    bench.ledger.rounds("redis-tar-2", &plan, &mut |_, _| Ok(Run::default())).unwrap();
+    assert_eq!(bench.state(&cases[..1]), "all 4 runs are there already");
+    assert!(bench.is_done("redis-tar-2") && !bench.is_done("redis-memory-2"));
 }

@@ -42,6 +42,18 @@ fn a_measurement_that_was_killed_goes_on_where_it_was() {
 }
 
 #[test]
+fn what_is_not_measured_is_recorded_once_however_often_it_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    for _ in 0..3 {
+        let mut ledger = Ledger::resume(dir.path(), Host::default()).unwrap();
+        ledger.unmet("all", Some(&Contender::Bfq), "no bfq".into()).unwrap();
+        ledger.unmet("case", Some(&Contender::Bfq), "no bfq".into()).unwrap();
+    }
+    let records = record::read(dir.path()).unwrap();
+    assert_eq!(records.iter().filter(|record| matches!(record, Record::Unmet(_))).count(), 2);
+}
+
+#[test]
 fn nothing_measured_is_no_success() {
     let dir = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::open(dir.path(), Host::default()).unwrap();

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::stop;
+
 /// Why a load, an experiment or a report did not finish.
 ///
 /// The line of each is whole: it is recorded and told by itself. So the cause is no [`source`](std::error::Error::source), which whoever
@@ -72,6 +74,16 @@ pub enum Error {
     /// SIGINT, SIGTERM or SIGHUP arrived; what was changed has been put back.
     #[error("interrupted; the runs measured so far are kept")]
     Interrupted,
+}
+
+impl Error {
+    /// The exit status of a program that ends with it: 128 and the signal's number after an interruption, as a shell has it; else 1.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Interrupted => stop::status().unwrap_or(1),
+            _ => 1,
+        }
+    }
 }
 
 /// Adds the path and the deed to an [`io::Error`].

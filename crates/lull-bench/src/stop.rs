@@ -4,7 +4,7 @@
 //! what was changed (scheduler, mounts, started processes) is put back by the ordinary unwinding of its owners.
 //! The handlers are installed without SA_RESTART, so that a sleep ends at once.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
@@ -12,8 +12,11 @@ use crate::Error;
 use crate::error::Context;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
+/// The latest of the signals; 0: none has arrived.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-extern "C" fn raise(_signal: libc::c_int) {
+extern "C" fn raise(signal: libc::c_int) {
+    SIGNAL.store(signal, Ordering::Relaxed);
     request();
 }
 
@@ -21,7 +24,7 @@ extern "C" fn raise(_signal: libc::c_int) {
 pub fn install() -> Result<(), Error> {
     let action = SigAction::new(SigHandler::Handler(raise), SaFlags::empty(), SigSet::empty());
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        // SAFETY: the handler only stores to an atomic, which is async-signal-safe.
+        // SAFETY: the handler only stores to atomics, which is async-signal-safe.
         unsafe { sigaction(signal, &action) }.to("install the signal handler")?;
     }
     Ok(())
@@ -35,6 +38,12 @@ pub fn request() {
 /// Whether one of the signals has arrived.
 pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
+}
+
+/// The exit status of who was interrupted, as a shell has it: 128 and the signal's number; none if none has arrived.
+pub fn status() -> Option<u8> {
+    let signal = SIGNAL.load(Ordering::Relaxed);
+    if signal == 0 { None } else { u8::try_from(128 + signal).ok() }
 }
 
 /// [`Error::Interrupted`] once one of the signals has arrived.

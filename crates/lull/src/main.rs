@@ -106,7 +106,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("lull: {error:#}");
-            if is_run { failed } else { ExitCode::FAILURE }
+            let of_bench = error.downcast_ref().map(lull_bench::Error::exit_status);
+            if is_run { failed } else { of_bench.map_or(ExitCode::FAILURE, ExitCode::from) }
         }
     }
 }

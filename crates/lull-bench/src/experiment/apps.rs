@@ -147,12 +147,14 @@ impl Bench<'_> {
             }
         }
         let cases = args.cases();
+        let is_done = cases.iter().all(|case| self.is_done(case));
         eprintln!(
-            "{}, {}, {}: {}; interrupted, the same command goes on",
+            "{}, {}, {}: {}{}",
             count(cases.len(), "case"),
             count(self.contenders.len(), "contender"),
             count(args.rounds(), "round"),
-            self.state(&cases)
+            self.state(&cases),
+            if is_done { "" } else { "; interrupted, the same command goes on" }
         );
         args.foreground.iter().try_for_each(|app| self.app(*app, &places))
     }

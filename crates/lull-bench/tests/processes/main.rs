@@ -68,7 +68,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
-            ExitCode::FAILURE
+            error
+                .downcast_ref()
+                .map_or(ExitCode::FAILURE, |error: &lull_bench::Error| error.exit_status().into())
         }
     }
 }
@@ -335,7 +337,7 @@ fn an_interrupted_measurement_leaves_nothing() -> Outcome {
     let processes: Vec<i32> = children().split_whitespace().filter_map(|text| text.parse().ok()).collect();
     harness.terminate();
     let exit = harness.wait()?;
-    ensure(exit.status.code() == Some(1), format!("{}", exit.status))?;
+    ensure(exit.status.code() == Some(128 + libc::SIGTERM), format!("{}", exit.status))?;
     drop(stdout);
     for process in processes {
         eventually("every started process has ended", || gone(process))?;

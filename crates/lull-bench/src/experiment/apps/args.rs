@@ -85,7 +85,10 @@ Time: a run takes --warmup (of those that learn --settle) and --seconds and one 
 15 contenders, 5 rounds, 31 s a run) takes about 36 hours; a night, about 6 hours:
   lull bench apps --instances 2 --seconds 10 --contenders none,nice+ionice,idle,smart,lull
 No question is asked and one failure ends nothing. After Ctrl-C, a kill or a reboot the same command goes on where it was; the report of
-what there is is written at every end, and by lull bench report DIR at any time.";
+what there is is written at every end, and by lull bench report DIR at any time.
+
+Exit status: 0 when the measurement is done; 130 after Ctrl-C (128 and the signal's number after SIGTERM and SIGHUP, too): running the
+same command again goes on; 1 when nothing could be measured or written; 2 for a wrong option.";
 
 /// Arguments of `lull bench apps`.
 #[derive(Clone, Debug, clap::Args)]

@@ -103,7 +103,7 @@ fn copies_and_digests_count_as_much_as_the_files_hold() {
         let body = body(work, &places, &program).replace("$i", "1");
         let output = Command::new("sh").args(["-c", &body]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        let counted: u64 = text.lines().map(|line| value_of(line)).sum();
+        let counted: u64 = text.lines().map(&mut value_of).sum();
         let files = places.trees[0].bytes().0;
         // rsync copies the tree's stamp, too.
         assert!((files..files + 100).contains(&counted), "{work:?}: {counted} of {files}: {text}");

@@ -59,18 +59,45 @@ pub struct Interval {
     pub high: f64,
 }
 
+/// A median with the ends of its 95% interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Median {
+    /// The median.
+    pub value: f64,
+    /// The interval; none of a single value, which says nothing about chance.
+    #[serde(flatten)]
+    pub ends: Option<Ends>,
+}
+
+/// The ends of an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ends {
+    /// The lower one.
+    pub low: f64,
+    /// The upper one.
+    pub high: f64,
+}
+
+impl Median {
+    /// The ends; where there is no interval, the value.
+    pub fn range(&self) -> Ends {
+        self.ends.unwrap_or(Ends { low: self.value, high: self.value })
+    }
+}
+
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 2_000;
 /// The part of them on each side of the interval.
 const TAIL: f64 = 0.025;
 
-/// The median with the percentile bootstrap's interval (Efron, 1979). With one value, and nearly so with two, the interval is
-/// only as wide as the values are apart, and says too little.
-pub fn bootstrap(values: &[f64]) -> Option<Interval> {
-    bootstrap_figure(values.len(), |drawn| {
+/// The median with the percentile bootstrap's interval (Efron, 1979). With two values the interval is only as wide as they are apart, and
+/// says too little; one has none.
+pub fn bootstrap(values: &[f64]) -> Option<Median> {
+    let Interval { value, low, high } = bootstrap_figure(values.len(), |drawn| {
         let drawn = drawn.iter().filter_map(|index| values.get(*index).copied());
         Summary::of(drawn).map(|summary| summary.median)
-    })
+    })?;
+    Some(Median { value, ends: (values.len() > 1).then_some(Ends { low, high }) })
 }
 
 /// A figure of `count` things, which are named by their index, with the percentile bootstrap's interval; resamples that have no

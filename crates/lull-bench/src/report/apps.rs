@@ -14,11 +14,12 @@ use super::table::target_line;
 use crate::Error;
 use crate::error::Context;
 use crate::record::Record;
-use crate::stats::Interval;
+use crate::stats::Median;
 use crate::study::Study;
 use crate::study::observations::{self, Observation};
 use crate::study::pairs::{FEW, Pair, Standing};
 use crate::study::targets::Tally;
+use crate::units::count;
 
 /// For machines.
 pub const FILE_NAME: &str = "apps.json";
@@ -122,8 +123,10 @@ pub fn write(
     html::write(directory, study, &verdicts, records, out)
 }
 
-fn ranged(interval: Option<Interval>) -> String {
-    interval.map_or_else(|| "–".to_owned(), |i| format!("{:.2} [{:.2}–{:.2}]", i.value, i.low, i.high))
+fn ranged(median: Option<Median>) -> String {
+    let Some(Median { value, ends }) = median else { return "–".to_owned() };
+    let ends = ends.map(|ends| format!(" [{:.2}–{:.2}]", ends.low, ends.high));
+    format!("{value:.2}{}", ends.unwrap_or_default())
 }
 
 fn words(text: &str) -> String {
@@ -134,7 +137,8 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
     let mut text = format!("# Real applications beside background jobs\n\n{hosts}\n");
     let fewest = verdicts.fewest();
     if fewest < FEW {
-        let _ = writeln!(text, "Only {fewest} rounds in some pairs: their intervals say too little.\n");
+        let say = if fewest == 1 { "figures may be chance" } else { "intervals say too little" };
+        let _ = writeln!(text, "Some pairs have only {}: their {say}.\n", count(fewest, "round"));
     }
     text.push_str(
         "Aims for lull at its defaults: p99 at most 1.10 × alone, throughput at least 98% of alone, background work at least that of the best contender \
@@ -148,8 +152,11 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
             let figures = [again.throughput, again.mean, again.p99].map(ranged);
             let _ = writeln!(noise, "| {} | {} |", pair.case, figures.join(" | "));
         }
-        let best =
-            pair.targets.get(2).map_or_else(|| "–".to_owned(), |target| format!("{:.3}", target.wanted));
+        let best = pair
+            .targets
+            .get(2)
+            .filter(|target| target.wanted > 0.0)
+            .map_or_else(|| "–".to_owned(), |target| format!("{:.3}", target.wanted));
         let by = lull.map(who_dominates).filter(|by| !by.is_empty()).unwrap_or_else(|| "–".to_owned());
         let met = Tally::of(&pair.targets);
         let _ = writeln!(

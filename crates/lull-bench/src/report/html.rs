@@ -20,11 +20,12 @@ use std::path::Path;
 use lull_core::Nanos;
 
 use super::apps::{HELD, Verdicts};
+use super::table::figures;
 use crate::Error;
 use crate::error::Context;
 use crate::experiment::apps::args::terms_line;
 use crate::record::{Host, Record, Run};
-use crate::stats::Interval;
+use crate::stats::Median;
 use crate::study::Study;
 use crate::study::pairs::{Pair, Standing, runs_of};
 use crate::study::targets::{Tally, Target};
@@ -74,7 +75,7 @@ fn page(study: &Study, verdicts: &Verdicts, records: &[Record]) -> Result<String
     text.push_str("<h2>How to read this</h2>");
     text.push_str(
         "<p>Ratios are taken within rounds: foreground to <i>alone</i>, background to <i>solo</i>, each with the 95% interval of \
-         its median by bootstrap; with fewer than five rounds an interval says too little. Requests are due at times fixed in \
+         its median by bootstrap; with fewer than five rounds an interval says too little, and one round has none. Requests are due at times fixed in \
          advance and measured from then on (no coordinated omission); only the compile-edit cycle is a closed loop. \
          <i>Dominated</i>: another contender's p99 is no higher and its background work no less, one of them clearly better.</p>",
     );
@@ -160,8 +161,8 @@ fn unmet(study: &Study) -> String {
     text
 }
 
-fn median(interval: Option<Interval>) -> String {
-    interval.map_or_else(|| "–".to_owned(), |interval| format!("{:.3}", interval.value))
+fn median(median: Option<Median>) -> String {
+    median.map_or_else(|| "–".to_owned(), |median| format!("{:.3}", median.value))
 }
 
 /// Every pair in a line.
@@ -277,11 +278,10 @@ fn on_frontier(pair: &Pair) -> String {
     text
 }
 
-fn cell(interval: Option<Interval>) -> String {
-    interval.map_or_else(
-        || "<td>–".to_owned(),
-        |i| format!("<td>{:.3} <small>[{:.3}–{:.3}]</small>", i.value, i.low, i.high),
-    )
+fn cell(median: Option<Median>) -> String {
+    let Some(Median { value, ends }) = median else { return "<td>–".to_owned() };
+    let ends = ends.map(|ends| format!(" <small>[{:.3}–{:.3}]</small>", ends.low, ends.high));
+    format!("<td>{value:.3}{}", ends.unwrap_or_default())
 }
 
 fn table(pair: &Pair) -> String {
@@ -318,17 +318,16 @@ fn table(pair: &Pair) -> String {
 fn targets(targets: &[Target]) -> String {
     let mut text = String::from("<ul>");
     for target in targets {
-        let bound = if target.at_most { "at most" } else { "at least" };
-        let word = if target.met { "met" } else { "missed" };
-        let got = target.got.map_or_else(
-            || format!("<span class=quiet>{}</span>", target.missing()),
-            |got| format!("{got:.3}, <span class={word}>{word}</span>"),
-        );
+        let class = match target.got {
+            None => "quiet",
+            Some(_) if target.met => "met",
+            Some(_) => "missed",
+        };
         let _ = write!(
             text,
-            "<li>aim for lull: {} {bound} {:.3}: {got}</li>",
-            escaped(&target.what),
-            target.wanted
+            "<li>aim for lull, <span class={class}>{}</span>: {}</li>",
+            target.verdict(),
+            escaped(&figures(target))
         );
     }
     text.push_str("</ul>");

@@ -1,6 +1,6 @@
 //! Tables of a study, as text or markdown.
 //!
-//! Cases with a foreground. Each cell is the median over the rounds; the range stands behind it.
+//! Cases with a foreground. Each cell is the median over the rounds; the range stands behind it, where there are several.
 //!
 //! | column | meaning | can be read as |
 //! |---|---|---|
@@ -115,13 +115,20 @@ pub fn render(study: &Study, form: Form) -> String {
 }
 
 pub(super) fn target_line(target: &Target) -> String {
-    let relation = if target.at_most { "at most" } else { "at least" };
-    let verdict = if target.met { "met" } else { "NOT met" };
-    let got = target.got.map_or_else(|| target.missing().to_owned(), |got| format!("{got:.3}, {verdict}"));
-    // As written in the source where that is short; computed aims to three digits.
-    let wanted = format!("{:.3}", target.wanted);
-    let wanted = wanted.trim_end_matches('0').trim_end_matches('.');
-    format!("aim for lull: {} {relation} {wanted}: {got}", target.what)
+    format!("aim for lull, {}: {}", target.verdict(), figures(target))
+}
+
+/// What an aim is about, what it came to, and the bound.
+pub(super) fn figures(target: &Target) -> String {
+    // Aims as written in the source where that is short; what is computed to three digits.
+    let digits = |value: f64| format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned();
+    let got = target.got.map(|got| format!(" {}", digits(got))).unwrap_or_default();
+    let wanted = match (target.at_most, target.wanted) {
+        (true, 0.0) => "none".to_owned(),
+        (true, most) => format!("at most {}", digits(most)),
+        (false, least) => format!("at least {}", digits(least)),
+    };
+    format!("{}{got} (wanted: {wanted})", target.what)
 }
 
 /// A column: its heading and what stands in a row.
@@ -137,7 +144,7 @@ const COLUMNS: [Column; 27] = [
     ("p99", |row| ranged(row.p99)),
     ("p99.9", |row| ranged(row.cpu.as_ref()?.p999)),
     ("service", |row| ranged(row.cpu.as_ref()?.service)),
-    ("hits", |row| row.hits.map(|hits| format!("{:.4} [{:.3}-{:.3}]", hits.median, hits.min, hits.max))),
+    ("hits", |row| row.hits.map(|hits| format!("{:.4}{}", hits.median, range(hits, 1.0, 3)))),
     ("mean abs.", |row| duration(row.cpu.as_ref()?.mean_ns)),
     ("p99 abs.", |row| duration(row.p99_ns)),
     ("rtt p50", |row| duration(row.round_trips?.p50_ns)),
@@ -211,7 +218,7 @@ fn duration(ns: Option<Summary>) -> Option<String> {
 
 /// In milliseconds, since it may be negative.
 fn added(ns: Option<Summary>) -> Option<String> {
-    ns.map(|s| format!("{:.2} ms [{:.1}-{:.1}]", s.median / 1e6, s.min / 1e6, s.max / 1e6))
+    ns.map(|s| format!("{:.2} ms{}", s.median / 1e6, range(s, 1e6, 1)))
 }
 
 fn told(row: &Row) -> Option<String> {
@@ -225,7 +232,13 @@ fn rounds(coverage: Coverage) -> String {
 }
 
 fn ranged(summary: Option<Summary>) -> Option<String> {
-    summary.map(|s| format!("{:.3} [{:.2}-{:.2}]", s.median, s.min, s.max))
+    summary.map(|s| format!("{:.3}{}", s.median, range(s, 1.0, 2)))
+}
+
+/// The range with so many digits, in another unit; of one value there is none.
+fn range(summary: Summary, unit: f64, digits: usize) -> String {
+    let [min, max] = [summary.min, summary.max].map(|value| format!("{:.digits$}", value / unit));
+    if summary.count > 1 { format!(" [{min}-{max}]") } else { String::new() }
 }
 
 fn case_table(case: &CaseStudy, form: Form) -> String {

@@ -46,14 +46,34 @@ proptest! {
 fn the_bootstrap_holds_the_median_and_narrows_with_more_values() {
     let spread = |count: u32| {
         let values: Vec<f64> = (0..count).map(|n| 1.0 + f64::from(n % 5) / 10.0).collect();
-        let interval = bootstrap(&values).unwrap();
-        assert!(interval.low <= interval.value && interval.value <= interval.high, "{interval:?}");
-        assert!((interval.value - 1.2).abs() < 1e-9, "{interval:?}");
-        assert_eq!(bootstrap(&values), Some(interval), "the same each time");
-        interval.high - interval.low
+        let median = bootstrap(&values).unwrap();
+        let Ends { low, high } = median.ends.unwrap();
+        assert!(low <= median.value && median.value <= high, "{median:?}");
+        assert!((median.value - 1.2).abs() < 1e-9, "{median:?}");
+        assert_eq!(bootstrap(&values), Some(median), "the same each time");
+        high - low
     };
     assert!(spread(500) < spread(10));
     assert_eq!(bootstrap(&[]), None);
+    assert_eq!(
+        bootstrap(&[1.5]),
+        Some(Median { value: 1.5, ends: None }),
+        "one value says nothing about chance"
+    );
+}
+
+#[test]
+fn a_median_is_read_back_with_its_interval_or_without() {
+    for (median, text) in [
+        (Median { value: 2.0, ends: None }, r#"{"value":2.0}"#),
+        (
+            Median { value: 2.0, ends: Some(Ends { low: 1.0, high: 3.0 }) },
+            r#"{"value":2.0,"low":1.0,"high":3.0}"#,
+        ),
+    ] {
+        assert_eq!(serde_json::to_string(&median).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Median>(text).unwrap(), median);
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::targets::apps::is_apps;
 use super::{CaseStudy, Study};
 use crate::load::Latency;
 use crate::record::{Moment, Record, Run};
-use crate::stats::{Interval, Summary, bootstrap, bootstrap_chance, ratio};
+use crate::stats::{Median, Summary, bootstrap, bootstrap_chance, ratio};
 use crate::units::whole;
 
 /// Rounds below which an interval says too little.
@@ -63,18 +63,18 @@ pub struct Standing {
     /// Counted runs.
     pub runs: usize,
     /// Foreground requests answered per second over those of `alone`.
-    pub throughput: Option<Interval>,
+    pub throughput: Option<Median>,
     /// Mean response time over that of `alone`.
-    pub mean: Option<Interval>,
+    pub mean: Option<Median>,
     /// Median response time over that of `alone`.
     #[serde(default)]
-    pub p50: Option<Interval>,
+    pub p50: Option<Median>,
     /// 99th percentile over that of `alone`.
-    pub p99: Option<Interval>,
+    pub p99: Option<Median>,
     /// The percentile itself, in nanoseconds.
     pub p99_ns: Option<f64>,
     /// Background work over that of `solo`.
-    pub background: Option<Interval>,
+    pub background: Option<Median>,
     /// CPUs that the background and its control used.
     pub background_cpus: Option<f64>,
     /// Share of the time from its start to its end in which the background was held, by the control's own account; none of those that hold

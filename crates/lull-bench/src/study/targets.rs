@@ -69,9 +69,14 @@ impl Target {
         Self { open: true, ..Self::new(what, wanted, at_most, None) }
     }
 
-    /// Why there is no figure.
-    pub fn missing(&self) -> &'static str {
-        if self.open { "open: too few rounds" } else { "not measured" }
+    /// What became of it.
+    pub fn verdict(&self) -> &'static str {
+        match self.got {
+            Some(_) if self.met => "met",
+            Some(_) => "NOT met",
+            None if self.open => "open, for too few rounds",
+            None => "not measured",
+        }
     }
 }
 

@@ -74,8 +74,8 @@ fn the_markdown_judges_every_pair_by_the_aims() {
     crate::report::write(dir.path(), &mut Vec::new()).unwrap();
     let text = std::fs::read_to_string(dir.path().join("report.md")).unwrap();
     for wanted in [
-        "| redis-tar-2 | 1.10 [1.10–1.10] | 1.00 [1.00–1.00] | 0.60 [0.60–0.60] | 0.000 | – | 3 of 3, 1 open |",
-        "Only 3 rounds in some pairs",
+        "| redis-tar-2 | 1.10 [1.10–1.10] | 1.00 [1.00–1.00] | 0.60 [0.60–0.60] | – | – | 3 of 3, 1 open |",
+        "Some pairs have only 3 rounds: their intervals say too little.",
         "| redis-tar-8 | 1.00 [1.00–1.00] | 1.00 [1.00–1.00] | 1.00 [1.00–1.00] |",
         "lull is not dominated (p99 1.10 × alone, background 0.600 × solo).",
         "| smart | 1.00 [1.00–1.00] |",
@@ -143,7 +143,28 @@ fn of_few_requests_the_longest_is_not_called_a_percentile() {
         markdown(&study, &Verdicts::of(&study, records).unwrap(), "")
     };
     let (many, few) = (of(&records()), of(&few));
-    assert!(many.contains("| median | p99 | background |") && many.contains("p99 / alone at most"), "{many}");
+    assert!(
+        many.contains("| median | p99 | background |") && many.contains("p99 / alone 1.1 (wanted: at most"),
+        "{many}"
+    );
     assert!(few.contains("| median | longest | background |") && few.contains("about 9 requests"), "{few}");
-    assert!(few.contains("median / alone (too few requests for a p99) at most"), "{few}");
+    assert!(few.contains("median / alone, as requests are too few for a p99, "), "{few}");
+}
+
+#[test]
+fn one_round_has_no_interval_and_is_called_one() {
+    let first = |record: &Record| !matches!(record, Record::Run(run) if run.round > 1);
+    let records: Vec<Record> = records().into_iter().filter(first).collect();
+    let study = Study::of(&records);
+    let text = markdown(&study, &Verdicts::of(&study, &records).unwrap(), "");
+    assert!(text.contains("Some pairs have only 1 round: their figures may be chance."), "{text}");
+    assert!(text.contains("| redis-tar-2 | 1.10 | 1.00 | 0.60 | – | – | 3 of 3, 1 open |"), "{text}");
+    assert!(!text.contains('['), "{text}");
+    for aim in [
+        "- aim for lull, met: p99 / alone 1.1 (wanted: at most 1.1)",
+        "- aim for lull, met: background / solo, as nobody else protects as well, 0.6 (wanted: at least 0)",
+        "- aim for lull, open, for too few rounds: contenders that dominate it beyond chance (wanted: none)",
+    ] {
+        assert!(text.contains(aim), "{aim} in {text}");
+    }
 }

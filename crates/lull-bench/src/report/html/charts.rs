@@ -109,15 +109,15 @@ pub(super) fn distribution(pair: &Pair, runs: &[(usize, &Run)]) -> Result<String
 
 /// Foreground p99 against background work, and the frontier as a dashed line. Nothing where no contender has both.
 pub(super) fn frontier(pair: &Pair) -> Result<String, String> {
-    let points: Vec<(usize, &Standing, crate::stats::Interval, crate::stats::Interval)> =
+    let points: Vec<(usize, &Standing, crate::stats::Median, crate::stats::Median)> =
         numbers(pair).filter_map(|(number, one)| Some((number, one, one.p99?, one.background?))).collect();
     if points.is_empty() {
         return Ok(String::new());
     }
     let most = |values: &mut dyn Iterator<Item = f64>| values.fold(1.0, f64::max);
-    let right = most(&mut points.iter().map(|(_, _, p99, _)| p99.high)) * 1.2;
-    let left = points.iter().map(|(_, _, p99, _)| p99.low).fold(1.0, f64::min).max(1e-3) * 0.85;
-    let top = points.iter().map(|(_, _, _, work)| work.high).fold(0.01, f64::max) * 1.1;
+    let right = most(&mut points.iter().map(|(_, _, p99, _)| p99.range().high)) * 1.2;
+    let left = points.iter().map(|(_, _, p99, _)| p99.range().low).fold(1.0, f64::min).max(1e-3) * 0.85;
+    let top = points.iter().map(|(_, _, _, work)| work.range().high).fold(0.01, f64::max) * 1.1;
     drawn((620, 340), |area| {
         let mut chart = frontier_axes(area, [left, right], top, "foreground p99 / alone (left is better)")?;
         let mut best: Vec<(f64, f64)> = points
@@ -130,8 +130,11 @@ pub(super) fn frontier(pair: &Pair) -> Result<String, String> {
         for (number, one, p99, work) in points {
             let (x, y, color) = (p99.value, work.value, color(&one.contender));
             chart.draw_series([
-                PathElement::new([(p99.low.max(left), y), (p99.high, y)], color.stroke_width(1)),
-                PathElement::new([(x, work.low), (x, work.high)], color.stroke_width(1)),
+                PathElement::new(
+                    [(p99.range().low.max(left), y), (p99.range().high, y)],
+                    color.stroke_width(1),
+                ),
+                PathElement::new([(x, work.range().low), (x, work.range().high)], color.stroke_width(1)),
             ])?;
             chart.draw_series([Circle::new((x, y), 9, color.filled())])?;
             let label = font(12).color(&ON_COLOR).pos(Pos::new(HPos::Center, VPos::Center));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::escaped;
 use crate::study::observations::{Observation, Outcome};
 use crate::study::pairs::FEW;
+use crate::units::count;
 
 /// A table.
 pub(super) fn section(observations: &[Observation], rounds: usize) -> String {
@@ -16,7 +17,8 @@ pub(super) fn section(observations: &[Observation], rounds: usize) -> String {
     if rounds < FEW {
         let _ = write!(
             text,
-            "<p class=missed>Some pairs have {rounds} rounds only: what they alone would decide is open.</p>"
+            "<p class=missed>Some pairs have only {}: what they alone would decide is open.</p>",
+            count(rounds, "round")
         );
     }
     text.push_str("<div class=scroll><table class=text><tr><th>the paper<th>here<th>holds if<th>decided by, at least<th>today</tr>");

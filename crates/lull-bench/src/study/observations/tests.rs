@@ -1,10 +1,10 @@
 use super::*;
 use crate::record::{Background, Run};
-use crate::stats::Interval;
+use crate::stats::Median;
 use crate::study::pairs::Standing;
 
 fn standing(name: &str, mean: f64, work: f64, held: f64) -> Standing {
-    let exactly = |value| Some(Interval { value, low: value, high: value });
+    let exactly = |value| Some(Median { value, ends: None });
     Standing {
         p50: None,
         contender: name.into(),

@@ -30,7 +30,22 @@ fn protects(row: &Row, lull: &Row) -> bool {
 pub(super) fn judge(lull: &Row, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Target> {
     let median = |summary: Option<Summary>| summary.map(|summary| summary.median);
     let rivals = rows.iter().filter(|row| !row.contender.starts_with("lull") && protects(row, lull));
-    let best = rivals.filter_map(|row| median(row.background)).fold(0.0, f64::max);
+    let done = rivals.filter_map(|row| Some((median(row.background)?, row.contender.as_str())));
+    let best = done.max_by(|one, other| one.0.total_cmp(&other.0));
+    let work = match best {
+        Some((done, name)) => Target::new(
+            &format!("background / solo, as much as {name}, the best that protects as well,"),
+            done * (1.0 - NOISE),
+            false,
+            median(lull.background),
+        ),
+        None => Target::new(
+            "background / solo, as nobody else protects as well,",
+            0.0,
+            false,
+            median(lull.background),
+        ),
+    };
     const DOMINATORS: &str = "contenders that dominate it beyond chance";
     let is_judged = lull.p99.is_some() && lull.background.is_some();
     let dominators = match pairs::certain_dominators(rounds, &lull.contender, &lull.dominated_by) {
@@ -43,17 +58,14 @@ pub(super) fn judge(lull: &Row, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Targe
     // Of a few requests only the middle can be told: the longest is a matter of chance.
     let latency = match pairs::few_requests(rounds) {
         None => Target::new("p99 / alone", P99, true, median(lull.p99)),
-        Some(_) => Target::new("median / alone (too few requests for a p99)", P99, true, median(lull.p50)),
+        Some(_) => {
+            Target::new("median / alone, as requests are too few for a p99,", P99, true, median(lull.p50))
+        }
     };
     vec![
         Target::new("foreground / alone", THROUGHPUT, false, median(lull.foreground)),
         latency,
-        Target::new(
-            "background / solo, as the best that protects as well",
-            best * (1.0 - NOISE),
-            false,
-            median(lull.background),
-        ),
+        work,
         dominators,
     ]
 }

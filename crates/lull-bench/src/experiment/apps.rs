@@ -19,9 +19,9 @@
 //! | [`packages`] | what has to be installed |
 //! | [`server`] | the applications, and what loads them |
 //! | [`case`] | the background jobs |
+//! | `resume` | what an earlier start has done |
 //! | [`watch`] | CPUs and state of the background over time |
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -39,13 +39,14 @@ use crate::contender::group::{self, CpuGroup};
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
 use crate::error::Context;
 use crate::process::{Program, shown};
-use crate::record::{self, Host, Run};
+use crate::record::{Host, Run};
 use crate::units::{count, whole};
-use crate::{Error, clock, compare, progress, stop};
+use crate::{Error, clock, progress, stop};
 
 pub mod args;
 pub mod case;
 pub mod packages;
+mod resume;
 pub mod server;
 pub mod watch;
 
@@ -53,6 +54,7 @@ pub use args::{App, AppsArgs, Work};
 
 use args::{case_name, name};
 use case::Places;
+use resume::same_terms;
 use server::{Front, Server};
 use watch::Watch;
 
@@ -87,31 +89,6 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
         std::fs::remove_dir_all(&directory).at("remove", &directory)?;
     }
     args.common.conclude(measured, &bench.ledger)
-}
-
-/// Refuses to add runs to a directory of runs that were made on other terms.
-fn same_terms(directory: &Path, terms: &BTreeMap<String, String>) -> Result<(), Error> {
-    if !directory.join(record::FILE_NAME).exists() {
-        return Ok(());
-    }
-    let records = record::read(directory)?;
-    let now = Host { terms: terms.clone(), ..Host::default() };
-    let differing = compare::differing(compare::hosts(&records).last().into_iter().chain([&now]));
-    if differing.is_empty() {
-        return Ok(());
-    }
-    let said = differing.into_iter().map(|(name, values)| {
-        let values: Vec<String> = values.into_iter().map(|value| args::term(name, value)).collect();
-        format!("{name} {}", values.join(", now "))
-    });
-    let said: Vec<String> = said.collect();
-    Err(Error::Argument {
-        argument: format!("--out {}", directory.display()),
-        problem: format!(
-            "its runs were made on other terms ({}); give the old ones, or another directory",
-            said.join("; ")
-        ),
-    })
 }
 
 struct Bench<'a> {
@@ -157,41 +134,6 @@ impl Bench<'_> {
             if is_done { "" } else { "; interrupted, the same command goes on" }
         );
         args.foreground.iter().try_for_each(|app| self.app(*app, &places))
-    }
-
-    /// Which runs of some cases are there, and how long the rest takes.
-    fn state(&self, cases: &[String]) -> String {
-        let (mut all, mut there, mut left_s) = (0, 0, 0.0);
-        for case in cases {
-            for contender in &self.contenders {
-                for round in 1..=self.args.common.rounds {
-                    all += 1;
-                    if self.ledger.has(case, contender, round) {
-                        there += 1;
-                    } else {
-                        left_s += self.args.run_s(contender);
-                    }
-                }
-            }
-        }
-        match (there, all - there) {
-            (0, _) => format!("about {} in all", rough(left_s)),
-            (_, 0) => format!(
-                "all {} there already",
-                if all == 1 { "1 run is".to_owned() } else { format!("{all} runs are") }
-            ),
-            _ => format!(
-                "{there} of {} there already, about {} for the rest",
-                count(all, "run"),
-                rough(left_s)
-            ),
-        }
-    }
-
-    fn is_done(&self, case: &str) -> bool {
-        let has =
-            |contender| (1..=self.args.common.rounds).all(|round| self.ledger.has(case, contender, round));
-        self.contenders.iter().all(has)
     }
 
     fn app(&mut self, app: App, places: &Places) -> Result<(), Error> {
@@ -430,15 +372,6 @@ fn one(
         notes,
         ..Run::default()
     })
-}
-
-/// A time for who waits for it.
-fn rough(seconds: f64) -> String {
-    match seconds {
-        ..=90.0 => format!("{seconds:.0} seconds"),
-        ..=5400.0 => format!("{:.0} minutes", seconds / 60.0),
-        _ => format!("{:.1} hours", seconds / 3600.0),
-    }
 }
 
 fn empty(scratch: &Path) -> Result<(), Error> {

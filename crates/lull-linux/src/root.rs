@@ -7,8 +7,20 @@
 //! Edge cases: a file that is missing, unreadable or not UTF-8 reads as `None`: on another kernel it simply is not
 //! there, and "unknown" is a fact too. Whoever must tell *why* reads with [`Root::try_read`].
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+/// What most of the kernel's small files fit into.
+const SMALL_BYTES: usize = 4096;
+
+/// The content of one of the kernel's small files, in two calls: it tells no size, so that the standard library would begin with a few bytes
+/// and double them.
+pub(crate) fn read_small(path: &Path) -> io::Result<String> {
+    let mut text = String::with_capacity(SMALL_BYTES);
+    File::open(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
 
 /// Where `/` is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +56,7 @@ impl Root {
 
     /// The content of a file without surrounding white space, or why there is none.
     pub fn try_read(&self, path: impl AsRef<Path>) -> io::Result<String> {
-        std::fs::read_to_string(self.path(path)).map(|text| text.trim().to_owned())
+        read_small(&self.path(path)).map(|text| text.trim().to_owned())
     }
 
     /// The content of a file without surrounding white space; `None` if it can't be read.

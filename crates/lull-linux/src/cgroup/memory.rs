@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use super::{GroupError, GroupName, dissolve, open_group, put};
 use crate::probe::{CgroupFacts, Hierarchy};
+use crate::root::read_small;
 
 /// How large v1 writes "no limit", at least.
 const UNLIMITED: u64 = 1 << 62;
@@ -210,7 +211,7 @@ impl MemoryGroup {
 
     /// What it has.
     pub fn stat(&self) -> Option<MemoryStat> {
-        let text = fs::read_to_string(self.path.join("memory.stat")).ok()?;
+        let text = read_small(&self.path.join("memory.stat")).ok()?;
         Some(MemoryStat::parse(&text, self.is_v1))
     }
 
@@ -253,7 +254,7 @@ impl MemoryGroup {
     }
 
     fn number(&self, file: &str) -> Option<u64> {
-        fs::read_to_string(self.path.join(file)).ok()?.trim().parse().ok()
+        read_small(&self.path.join(file)).ok()?.trim().parse().ok()
     }
 
     /// Moves what still runs in it to its parent, and removes it.

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use lull_core::Nanos;
 
 use crate::cgroup::memory::MemoryGroup;
-use crate::root::Root;
+use crate::root::{Root, read_small};
 
 /// Stall and window of the triggers to try, in microseconds: 1% of the time.
 const TRIGGERS_US: [(u64, u64); 2] = [(5_000, 500_000), (20_000, 2_000_000)];
@@ -118,7 +118,7 @@ impl OthersPressure {
     }
 
     fn of(&self, path: &Path) -> Nanos {
-        std::fs::read_to_string(path).ok().as_deref().and_then(stalled).unwrap_or_default()
+        read_small(path).ok().as_deref().and_then(stalled).unwrap_or_default()
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Scope {
     pub stalls: u64,
     /// Pages that were taken from its tasks and wanted again.
     pub returns: Returns,
+    /// What nobody uses, not even as page cache; of all scopes the least.
+    pub unused_bytes: u64,
 }
 
 /// Looks at the scopes that a job is in.
@@ -47,19 +49,16 @@ impl RoomSensor {
     /// The scope with the least free memory; `None` if nothing can be read.
     pub fn look(&self) -> Option<Scope> {
         let groups = self.limits.iter().filter_map(of_group);
-        self.machine().into_iter().chain(groups).min_by_key(|scope| scope.free_bytes)
+        let scopes: Vec<Scope> = self.machine().into_iter().chain(groups).collect();
+        let unused_bytes = scopes.iter().map(|scope| scope.unused_bytes).min()?;
+        let scarcest = scopes.into_iter().min_by_key(|scope| scope.free_bytes)?;
+        Some(Scope { unused_bytes, ..scarcest })
     }
 
     /// What is free, in a hurry: page cache of a group counts as used. To be compared with an earlier glance only.
     pub fn glance(&self) -> Option<u64> {
         let machine = self.root.read("/proc/meminfo").and_then(|info| meminfo(&info, "MemAvailable"));
         machine.into_iter().chain(self.limits.iter().filter_map(below_limit)).min()
-    }
-
-    /// What nobody uses, not even as page cache; 0 if that can't be read.
-    pub fn unused(&self) -> u64 {
-        let machine = self.root.read("/proc/meminfo").and_then(|info| meminfo(&info, "MemFree"));
-        machine.into_iter().chain(self.limits.iter().filter_map(below_limit)).min().unwrap_or(0)
     }
 
     fn machine(&self) -> Option<Scope> {
@@ -73,6 +72,7 @@ impl RoomSensor {
             free_bytes: free(&info)?,
             stalls: refaults + major_faults,
             returns: Returns { refaults, activates },
+            unused_bytes: meminfo(&info, "MemFree")?,
         })
     }
 }
@@ -105,6 +105,7 @@ fn of_group(group: &MemoryGroup) -> Option<Scope> {
         free_bytes: limit.saturating_sub(usage) + stat.inactive_file / 2,
         stalls: stat.refaults + stat.major_faults,
         returns: stat.returns(),
+        unused_bytes: limit.saturating_sub(usage),
     })
 }
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! It is woken early by the kernel's pressure trigger, where it has one ([`lull_linux::sense::pressure`]), and by new thresholds. It looks as
-//! often as the free memory makes it necessary: four times a second on a machine with gigabytes free, every few
+//! often as the free memory makes it necessary: once a second on a machine with ten gigabytes free, every few
 //! milliseconds while it gets scarce and somebody grows. A look reads a few small files (a third of a millisecond); where memory is scarce and nobody
 //! grows it only glances at what is free. Taking pages may last; nothing else waits for this thread.
 
@@ -230,18 +230,17 @@ impl RoomKeeper {
             return Next { look: NOTHING_TOLD, glance: NOTHING_TOLD, glance_bytes: 0 };
         };
         let JobMemory { resident, stalls, returns, .. } = job;
-        let unused = self.sensor.unused();
         let view = RoomView {
             total_bytes: scope.total_bytes,
             free_bytes: scope.free_bytes,
-            unused_bytes: unused,
+            unused_bytes: scope.unused_bytes,
             job_bytes: resident,
             // Where the job's are not told apart, nobody's are known.
             refaults: returns.map_or(0, |job| scope.returns.without(&job)),
             stalls: scope.stalls.saturating_sub(stalls).saturating_sub(own_waits()),
             stalled: self.pressure.stalled(),
         };
-        self.link.set_unused(unused);
+        self.link.set_unused(scope.unused_bytes);
         let action = self.room.step(now, &view);
         if let Some(hold) = &mut self.hold {
             // It would take back at once what it gives, or have its pages marked as used while they are to go; each look finds
@@ -256,10 +255,12 @@ impl RoomKeeper {
         if action.is_short {
             self.link.set_short(now, now.plus(SHORTAGE));
         }
-        // Taking pages makes whoever takes them wait, and that is this thread.
         let Self { pressure, job, .. } = self;
-        pressure.aside(|| take(job.as_mut(), &action));
-        if action.page_out_bytes > 0 {
+        if action.page_out_bytes == 0 {
+            take(job.as_mut(), &action);
+        } else {
+            // Taking pages makes whoever takes them wait, and that is this thread.
+            pressure.aside(|| take(job.as_mut(), &action));
             let left = self.job.job().map_or(resident, |job| job.resident);
             self.tell(|shown| shown.given_bytes += resident.saturating_sub(left));
         }
@@ -272,7 +273,8 @@ impl RoomKeeper {
     /// Only what was not used of late goes: the job may be about to use the rest.
     fn shed(&mut self, aim: &MemoryAim) {
         let clean = self.group.as_ref().and_then(MemoryGroup::stat).map_or(0, |stat| stat.clean_inactive());
-        let excess = clean.saturating_sub(aim.may_keep(clean, self.sensor.unused()));
+        let unused = self.sensor.look().map_or(0, |scope| scope.unused_bytes);
+        let excess = clean.saturating_sub(aim.may_keep(clean, unused));
         if excess >= WORTH_SHEDDING {
             let Self { pressure, job, .. } = self;
             // What does not go now goes when the job has ended.

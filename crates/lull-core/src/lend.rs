@@ -43,7 +43,7 @@
 //! 9. *Open* to the top when the foreground has gone; the base is back with its first request.
 //!
 //! The job gets its least share of time (`floor.rs`) whatever else is said. While it is held and nothing can be found out, nobody need
-//! look (`doze.rs`).
+//! look (`doze.rs`); nor where gaps let it in that cost the foreground's longest requests (`tail.rs`).
 //!
 //! Units: those of the trial; work in any unit. Edge cases: on the bottom nothing is lent, so nothing is tested but probes. A
 //! job without work pauses tests. The owner tells the budget the foreground's time ([`Budget::pass`]) while it is
@@ -61,10 +61,11 @@ mod presence;
 mod probe;
 mod saturation;
 mod setting;
+mod tail;
 
 pub use ladder::{Choices, CpuChoices, DiskChoices, HoldRule, Ladder, Rung};
 pub use log::{Move, Reason};
-pub use setting::{LendReading, LendSetting, LendStatus, Lending};
+pub use setting::{LendReading, LendSetting, LendStatus, Lending, Met};
 
 use crate::budget::{Budget, BudgetSetting};
 use crate::share::{Loss, Share};
@@ -80,6 +81,7 @@ use log::Log;
 use presence::Presence;
 use probe::Probe;
 use saturation::{Look, Saturation, Sign};
+use tail::Tail;
 
 /// After this many pairs a probe that looks bad has failed, proved or not; so has a shelter, if it harms for certain.
 const DOUBT: u32 = 48;
@@ -118,6 +120,7 @@ pub struct Lender {
     saturation: Saturation,
     floor: Floor,
     doze: Doze,
+    tail: Tail,
     /// For how long the job was ever let run, at the last call.
     ran: Nanos,
     base: Rung,
@@ -156,6 +159,7 @@ impl Lender {
             saturation: Saturation::new(),
             floor: Floor::new(setting.floor),
             doze: Doze::new(),
+            tail: Tail::default(),
             ran: Nanos::ZERO,
             base,
             shelters: Vec::new(),
@@ -321,17 +325,20 @@ impl Lender {
             self.lend_again(now, budget);
             self.seek(now, reading.wants);
         }
+        let is_shelter = matches!(self.lending, Lending::Rung(rung) if self.is_shelter(rung));
+        self.tail.look(reading.counts, reading.met, is_shelter);
         let tests = self.schedule.part() != Part::Lent || self.can_afford_probe(budget);
         // Without a shelter all of the budget is for trying.
         let holds = !self.shelters.is_empty() && (self.base == Rung::BOTTOM || self.is_sheltered());
         let found = match self.lending {
             _ if !reading.wants || !holds || tests => Found::Gap,
             Lending::Forced => Found::Forced,
+            _ if ran && self.tail.is_dear() => Found::Dear,
             _ if ran => Found::Gap,
             _ => Found::NoGap,
         };
         let latest = self.floor.due().unwrap_or_else(|| now.plus(self.setting.longest));
-        self.doze.step(now, found, latest);
+        self.doze.step(now, found, reading.ran, latest);
         if !self.doze.is_settled() {
             self.test(now, reading, budget);
             return;
@@ -485,11 +492,13 @@ impl Lender {
             return;
         }
         let certain = slowdown.low - 1.0 > promise && !is_fair;
+        // What harms that much is no chance, though little is known of how much it is.
+        let is_gross = slowdown.low > 1.0 && slowdown.ratio - 1.0 > FAIR * room;
         let proved = certain || (broke && harms && slowdown.ratio - 1.0 > room);
         if proved || looks_bad {
             // As with a probe: what only looks bad is remembered for the next time.
             self.fail(now, fallen, proved);
-            if certain {
+            if certain || is_gross {
                 self.again = self.again.filter(|(rung, _)| !fallen.is_within(*rung));
             } else {
                 self.try_again_soon(now, fallen);
@@ -503,7 +512,7 @@ impl Lender {
         } else if (broke && slowdown.high - 1.0 > room) || is_vague {
             // Not proved while the credits lasted: again with new credits, and with what was learned.
             self.fail(now, fallen, false);
-            if !is_vague {
+            if !is_vague && !is_gross {
                 self.try_again_soon(now, fallen);
             }
             self.retreat(now, if is_vague { Reason::Vague } else { Reason::Credits }, budget);

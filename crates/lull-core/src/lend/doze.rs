@@ -4,7 +4,8 @@
 //! the foreground something at each of its wake-ups, and tells nothing: what is lent and what is withheld are the same then.
 //!
 //! Approach: after a while without a gap nobody looks for as long as that took, and so on, each time twice as long. A gap that is
-//! found, or anything else that is to be found out, begins anew.
+//! found, or anything else that is to be found out, begins anew. Gaps that cost more than they give (`tail.rs`) count as none, unless the
+//! job ran for most of the watch.
 //!
 //! ```text
 //!             no gap for WATCH             ┌──────┐
@@ -15,7 +16,7 @@
 //! ```
 //!
 //! Units: nanoseconds. Edge cases: a forced run ends a watch, and not what is known of gaps. A foreground that goes, or becomes calm,
-//! during a doze is found at its end: at most half a second later with the default longest hold, and what gaps are lost by that is
+//! during a doze is found at its end: at most the longest hold later, and what gaps are lost by that is
 //! at most half of those of a foreground in which a watch may find none.
 
 use crate::time::Nanos;
@@ -30,14 +31,16 @@ pub(super) enum Found {
     NoGap,
     /// It ran because it was owed.
     Forced,
+    /// It was let in, by gaps that cost the foreground too much.
+    Dear,
     /// It was let in, or there is something to find out.
     Gap,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Doze {
-    /// Since when there has been no gap; `None` before the first look.
-    since: Option<Nanos>,
+    /// Since when there has been no gap, and for how long the job had ever run then; `None` before the first look.
+    since: Option<(Nanos, Nanos)>,
     /// Of the next doze.
     length: Nanos,
     until: Option<Nanos>,
@@ -48,24 +51,27 @@ impl Doze {
         Self { since: None, length: WATCH, until: None }
     }
 
-    /// Takes in a look. A doze lasts until `latest` at the latest, and is not worth beginning for less than a watch.
-    pub(super) fn step(&mut self, now: Nanos, found: Found, latest: Nanos) {
+    /// Takes in a look, and for how long the job ever `ran`. A doze lasts until `latest` at the latest, and is not worth beginning for less than a watch.
+    pub(super) fn step(&mut self, now: Nanos, found: Found, ran: Nanos, latest: Nanos) {
         if let Some(until) = self.until
             && now < until
             && found == Found::NoGap
         {
             return;
         }
-        if self.until.take().is_some() || found != Found::NoGap {
-            self.since = Some(now);
+        let watches = matches!(found, Found::NoGap | Found::Dear);
+        if self.until.take().is_some() || !watches {
+            self.since = Some((now, ran));
         }
-        if found == Found::Gap {
-            self.length = WATCH;
+        let (since, ran_before) = *self.since.get_or_insert((now, ran));
+        let watched = now.since(since);
+        let is_mostly_gap = watched >= WATCH && ran.since(ran_before) >= Nanos(watched.0 / 2);
+        if found == Found::Gap || is_mostly_gap {
+            (self.length, self.since) = (WATCH, Some((now, ran)));
             return;
         }
-        let since = *self.since.get_or_insert(now);
         let until = now.plus(self.length).min(latest);
-        if found == Found::NoGap && now.since(since) >= WATCH && until >= now.plus(WATCH) {
+        if watches && watched >= WATCH && until >= now.plus(WATCH) {
             self.until = Some(until);
             self.length = self.length.times(2).min(latest.since(now).max(WATCH));
         }
@@ -83,7 +89,7 @@ impl Doze {
 
     /// When a watch is over, if no gap is found.
     pub(super) fn watched_at(&self) -> Option<Nanos> {
-        self.since.filter(|_| self.until.is_none()).map(|since| since.plus(WATCH))
+        self.since.filter(|_| self.until.is_none()).map(|(since, _)| since.plus(WATCH))
     }
 }
 

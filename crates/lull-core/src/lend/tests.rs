@@ -24,8 +24,8 @@ impl Bench {
     }
 
     /// Lets time pass; each request takes what `cost` says of the present lending.
-    fn run(&mut self, millis: u64, requests: bool, cost: impl Fn(Lending) -> u64) -> Vec<Lending> {
-        let step = |bench: &mut Self| {
+    fn run(&mut self, millis: u64, requests: bool, mut cost: impl FnMut(Lending) -> u64) -> Vec<Lending> {
+        let mut step = |bench: &mut Self| {
             let lending = bench.lender.step(bench.now, &bench.reading, &mut bench.budget);
             bench.now = bench.now.plus(MS);
             if requests {
@@ -213,7 +213,12 @@ fn when_harm_becomes_less_everything_may_be_tried_again() {
 }
 
 /// A job on a shelter that no gap lets in, and how often somebody looks; half a second after the fall.
-fn held_without_a_gap(mut runs: impl FnMut(Nanos) -> bool) -> (Bench, u64, Nanos) {
+fn held_without_a_gap(runs: impl FnMut(Nanos) -> bool) -> (Bench, u64, Nanos) {
+    held_beside_gaps(runs, 0)
+}
+
+/// … or some gaps do, which cost the request that ends each of them so much.
+fn held_beside_gaps(mut runs: impl FnMut(Nanos) -> bool, dear: u64) -> (Bench, u64, Nanos) {
     let mut bench = Bench::new(top());
     bench.lender = bench.lender.sheltered_by(&[(Rung { first: 2, second: 0 }, Nanos::ZERO)]);
     bench.run(500, true, harm_at_the_top(1_000));
@@ -227,9 +232,13 @@ fn held_without_a_gap(mut runs: impl FnMut(Nanos) -> bool) -> (Bench, u64, Nanos
             rested = rested.plus(span);
         } else {
             let counts = bench.reading.counts;
-            let cost = harm_at_the_top(1_000)(lending);
-            bench.reading.counts = Reading { count: counts.count + 1, sum: counts.sum + cost, ..counts };
             let lets_in = matches!(lending, Lending::Rung(_)) && runs(bench.now);
+            let cost = harm_at_the_top(1_000)(lending) + if lets_in { dear } else { 0 };
+            bench.reading.counts = Reading { count: counts.count + 1, sum: counts.sum + cost, ..counts };
+            if lets_in {
+                let met = bench.reading.met;
+                bench.reading.met = Met { count: met.count + 1, sum: met.sum + cost };
+            }
             if lets_in || lending == Lending::Forced {
                 bench.reading.ran = bench.reading.ran.plus(MS);
             }
@@ -254,4 +263,32 @@ fn a_job_that_no_gap_lets_in_is_hardly_looked_at_and_still_gets_its_least_share(
 fn a_job_that_gaps_let_in_is_looked_at_all_the_time() {
     let (_, _, rested) = held_without_a_gap(|now| (now.0 / MS.0).is_multiple_of(10));
     assert_eq!(rested, Nanos::ZERO);
+}
+
+#[test]
+fn gaps_that_cost_the_longest_requests_let_the_job_in_rarely_and_cheap_ones_always() {
+    let one_in = |n| move |now: Nanos| (now.0 / MS.0).is_multiple_of(n);
+    let ran = |bench: &Bench| bench.reading.ran;
+    let (free, _, rested) = held_beside_gaps(one_in(10), 50);
+    assert_eq!(rested, Nanos::ZERO, "a twentieth of a request");
+    let (dear, _, rested) = held_beside_gaps(one_in(10), 500);
+    assert!(rested > Nanos::from_secs(7), "{rested}");
+    assert!(ran(&dear) < Nanos(ran(&free).0 / 3 * 2), "{} instead of {}", ran(&dear), ran(&free));
+}
+
+#[test]
+fn what_is_grossly_harmful_is_not_lent_again_for_the_credits() {
+    let again = |longer: u64| {
+        let mut bench = Bench::new(top());
+        bench.lender = bench.lender.sheltered_by(&[(Rung { first: 2, second: 0 }, Nanos::ZERO)]);
+        let mut dice = 1_u64;
+        let lent = bench.run(19_000, true, |lending| {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let noise = 500 + (dice >> 33) % 1_000;
+            if matches!(lending, Lending::Rung(rung) if rung == top()) { noise * longer / 100 } else { noise }
+        });
+        lent[6_000..].iter().filter(|lending| **lending == Lending::Rung(top())).count()
+    };
+    assert_eq!(again(160), 0);
+    assert!(again(108) > 500, "a little more than fits is lent again: {}", again(108));
 }

@@ -32,7 +32,7 @@ fn lend(harm: f64, minutes: u64, seed: u64) -> (Rung, Nanos) {
     let (mut value_at, mut harmed) = (PERIOD, 0.0);
     let (mut held, mut longest_held) = (Nanos::ZERO, Nanos::ZERO);
     while now < Nanos::from_secs(60 * minutes) {
-        let reading = LendReading { counts, busy: false, ran, wants: true };
+        let reading = LendReading { counts, ran, wants: true, ..LendReading::default() };
         let lending = lender.step(now, &reading, &mut budget);
         let next = now.plus(Nanos::from_millis(5)).min(value_at);
         let next = lender.next_change().map_or(next, |at| at.clamp(now.plus(Nanos(1)), next));

@@ -106,7 +106,7 @@ fn lent_beside_seconds_of_computing(on_ms: u64, off_ms: u64, seed: u64) -> f64 {
     while now < Nanos::from_secs(600) {
         let at_ms = now.0 / 1_000_000;
         let busy = at_ms % (on_ms + off_ms) < on_ms;
-        let reading = LendReading { counts, busy, ran, wants: true };
+        let reading = LendReading { counts, busy, ran, wants: true, ..LendReading::default() };
         let lending = lender.step(now, &reading, &mut budget);
         if lender.at_work() {
             budget.pass(step);
@@ -136,7 +136,7 @@ fn ends_on(loads: &[f64], harm: f64, seconds: u64, seed: u64) -> Rung {
     let (mut now, mut ran, mut counts) = (Nanos(1), Nanos::ZERO, Reading::default());
     while now < Nanos::from_secs(seconds) {
         let busy = queues.iter().any(|queue| queue.backlog_ns > 0.0);
-        let reading = LendReading { counts, busy, ran, wants: true };
+        let reading = LendReading { counts, busy, ran, wants: true, ..LendReading::default() };
         let lending = lender.step(now, &reading, &mut budget);
         let poll = now.plus(Nanos::from_millis(5));
         let next = lender.next_change().map_or(poll, |next| next.clamp(now.plus(Nanos(1)), poll));

@@ -91,7 +91,7 @@ impl Scene {
         let mut reading = self.foreground.run_until(self.now, Arm::Lent);
         while self.now < end {
             let counts = Reading { work: self.work as u64, ..reading };
-            let sensed = LendReading { counts, busy: false, ran: self.ran, wants: true };
+            let sensed = LendReading { counts, ran: self.ran, wants: true, ..LendReading::default() };
             let lending = self.lender.step(self.now, &sensed, &mut self.budget);
             let poll = self.now.plus(Nanos::from_millis(5));
             let next =

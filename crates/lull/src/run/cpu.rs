@@ -23,7 +23,7 @@
 use lull_bpf::cpu::{Bursts, CpuTotals, Cpus};
 use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_GAP, WAKE_QUIET};
 use lull_core::lend::{
-    CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Move, Reason, Rung,
+    CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Met, Move, Reason, Rung,
 };
 use lull_core::{
     Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State, TrialSetting, Use,
@@ -178,6 +178,7 @@ pub(crate) struct Cpu {
     share: f64,
     /// Bursts of a foreground at work.
     counts: Reading,
+    met: Met,
     wants: bool,
     /// When the job last used a CPU, or was held.
     used: Option<Nanos>,
@@ -228,6 +229,7 @@ impl Cpu {
             totals,
             share: 0.0,
             counts: Reading::default(),
+            met: Met::default(),
             wants: false,
             used: None,
             ran: Nanos::ZERO,
@@ -360,7 +362,7 @@ impl Cpu {
                 self.counts
             }
         };
-        let reading = LendReading { counts, busy, ran: self.ran, wants: self.wants };
+        let reading = LendReading { counts, busy, met: self.met, ran: self.ran, wants: self.wants };
         self.lending = self.lender.step(now, &reading, &mut self.budget);
         if self.lender.at_work() {
             self.budget.pass(span);
@@ -383,6 +385,9 @@ impl Cpu {
             let (new, old) = (bursts(&self.totals), bursts(before));
             self.counts.count += new.0.saturating_sub(old.0);
             self.counts.sum += new.1.saturating_sub(old.1);
+            let (new, old) = (&self.totals.loaded, &before.loaded);
+            self.met.count += new.count.saturating_sub(old.count);
+            self.met.sum += new.response_ns.saturating_sub(old.response_ns);
         }
         self.counts.work = self.totals.background_busy.0;
         is_at_work
@@ -502,7 +507,7 @@ fn lent_text(choice: Option<(u32, HoldRule)>) -> String {
     let Some((count, rule)) = choice else { return "nothing".to_owned() };
     let cpus = if count == 1 { "CPU" } else { "CPUs" };
     match rule {
-        HoldRule::Never => format!("{count} {cpus}, never held"),
+        HoldRule::Never => format!("{count} {cpus}, not held beside the foreground"),
         HoldRule::While(length) => {
             format!("{count} {cpus}, held beside the foreground and for {length} after it")
         }

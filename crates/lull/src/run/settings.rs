@@ -26,10 +26,11 @@ mod written;
 
 /// What the foreground may lose, unless the user says otherwise.
 const MAX_SLOWDOWN: Loss = Loss::percent(5);
-/// The job's least share of time on the CPUs.
-const CPU_FLOOR: Share = Share::ppm(5_000);
-/// The longest hold for the CPUs' sake.
-const LONGEST_CPU_HOLD: Nanos = Nanos::from_millis(500);
+
+/// The job's least share of time on the CPUs: where it is held without a break, a fifth of what a 99th percentile leaves out.
+const CPU_FLOOR: Share = Share::ppm(2_000);
+/// The longest hold for the CPUs' sake: each end of one costs the foreground a request.
+const LONGEST_CPU_HOLD: Nanos = Nanos::from_secs(1);
 
 /// Which sensor observes the disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
@@ -85,13 +86,15 @@ pub(crate) enum CleanChoice {
     Never,
 }
 
-/// When the status line is drawn.
+/// When what the job does is told while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum StatusChoice {
-    /// When stderr is a terminal.
+    /// In a line at the bottom of the terminal, when stderr is one.
     #[default]
     Auto,
+    /// There, or else as a line on stderr every 10 s.
+    Always,
     /// Never.
     Never,
 }

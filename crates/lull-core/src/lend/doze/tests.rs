@@ -7,14 +7,24 @@ fn ms(millis: u64) -> Nanos {
 }
 
 /// Looks whenever it has to, and finds what `found` says; returns each doze as (from, until).
-fn dozes(end: Nanos, longest: Nanos, mut found: impl FnMut(Nanos) -> Found) -> Vec<(Nanos, Nanos)> {
+fn dozes(end: Nanos, longest: Nanos, found: impl FnMut(Nanos) -> Found) -> Vec<(Nanos, Nanos)> {
+    dozes_of(end, longest, |_| Nanos::ZERO, found)
+}
+
+/// With a job that ever `ran` for so long.
+fn dozes_of(
+    end: Nanos,
+    longest: Nanos,
+    ran: impl Fn(Nanos) -> Nanos,
+    mut found: impl FnMut(Nanos) -> Found,
+) -> Vec<(Nanos, Nanos)> {
     let (mut doze, mut now, mut dozes, mut forced) = (Doze::new(), ms(1), Vec::new(), ms(1));
     while now < end {
         let owed = now.since(forced) >= longest;
         if owed {
             forced = now;
         }
-        doze.step(now, if owed { Found::Forced } else { found(now) }, forced.plus(longest));
+        doze.step(now, if owed { Found::Forced } else { found(now) }, ran(now), forced.plus(longest));
         match doze.until() {
             Some(until) => {
                 dozes.push((now, until));
@@ -50,15 +60,23 @@ fn a_gap_makes_dozes_short_again_and_one_in_each_watch_leaves_none() {
 }
 
 #[test]
+fn dear_gaps_count_as_none_unless_they_are_most_of_the_time() {
+    let part = |n: u64| move |now: Nanos| Nanos(now.0 / n);
+    let of = |n| dozes_of(ms(4_000), ms(500), part(n), |_| Found::Dear);
+    assert_eq!(of(3), dozes(ms(4_000), ms(500), |_| Found::NoGap));
+    assert_eq!(of(1), []);
+}
+
+#[test]
 fn whoever_looks_early_finds_the_same_doze() {
     let mut doze = Doze::new();
-    doze.step(ms(1), Found::NoGap, ms(500));
+    doze.step(ms(1), Found::NoGap, Nanos::ZERO, ms(500));
     assert_eq!(doze.watched_at(), Some(ms(26)));
-    doze.step(ms(26), Found::NoGap, ms(500));
+    doze.step(ms(26), Found::NoGap, Nanos::ZERO, ms(500));
     assert_eq!((doze.until(), doze.watched_at()), (Some(ms(51)), None));
-    doze.step(ms(30), Found::NoGap, ms(500));
+    doze.step(ms(30), Found::NoGap, Nanos::ZERO, ms(500));
     assert_eq!(doze.until(), Some(ms(51)));
-    doze.step(ms(31), Found::Gap, ms(500));
+    doze.step(ms(31), Found::Gap, Nanos::ZERO, ms(500));
     assert_eq!(doze.until(), None);
     assert!(!doze.is_settled());
 }
@@ -66,8 +84,8 @@ fn whoever_looks_early_finds_the_same_doze() {
 #[test]
 fn what_is_nearly_owed_is_waited_for() {
     let mut doze = Doze::new();
-    doze.step(ms(1), Found::NoGap, ms(50));
-    doze.step(ms(26), Found::NoGap, ms(50));
+    doze.step(ms(1), Found::NoGap, Nanos::ZERO, ms(50));
+    doze.step(ms(26), Found::NoGap, Nanos::ZERO, ms(50));
     assert_eq!(doze.until(), None, "24 ms are left");
 }
 

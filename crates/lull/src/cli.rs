@@ -135,7 +135,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "CMD|URL METRIC")]
     pub(crate) slo: Option<SloChoice>,
 
-    /// The least share of time in which lull lets the job run, whatever that costs the foreground (default 0.5%).
+    /// The least share of time in which lull lets the job run, whatever that costs the foreground (default 0.2%).
     ///
     /// It bounds what lull holds. Where the foreground leaves no CPU, the kernel gives a job of the idle class next to nothing.
     #[arg(long, value_name = "PERCENT")]
@@ -195,7 +195,7 @@ pub(crate) struct RunArgs {
 
     /// Longest time the job may be frozen at a stretch, or off (as is 0): it never is.
     ///
-    /// Default 100ms when it reads around the gate, 500ms for the CPUs' sake. Longer protects more; the job is late for
+    /// Default 100ms when it reads around the gate, 1s for the CPUs' sake. Longer protects more; the job is late for
     /// everything else that long. `off` leaves the CPUs to the kernel's priorities.
     #[arg(long, value_name = "TIME|off")]
     pub(crate) longest_hold: Option<LongestHold>,
@@ -215,7 +215,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum)]
     pub(crate) sensor: Option<SensorChoice>,
 
-    /// Whether to draw a status line on the terminal's bottom row.
+    /// Whether to tell what the job does while it runs (default auto).
+    ///
+    /// On a terminal a line on the bottom row does. `always` writes a line to stderr every 10s where there is none, as in a log
+    /// or under `nohup`; lull then wakes four times a second, also beside a busy foreground.
     #[arg(long, value_enum)]
     pub(crate) status: Option<StatusChoice>,
 

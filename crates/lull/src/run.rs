@@ -120,6 +120,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
     summary.command = words;
     summary.queues = queues;
     summary.wall_ns = outcome.wall.0;
+    // The supervisor goes on for a moment after the job's end.
+    summary.held_ns = summary.held_ns.min(summary.wall_ns);
     summary.status = Some(outcome.ending.status());
     if outcome.lost_supervisor {
         summary.notes.push(LOST.to_owned());
@@ -250,10 +252,16 @@ fn open_groups(paths: &[PathBuf]) -> Option<JobGroup> {
     JobGroup::open(paths).ok().filter(|_| !paths.is_empty())
 }
 
-fn wants_status(settings: &RunSettings) -> bool {
+/// How what the job does is told while it runs.
+fn status_line(settings: &RunSettings) -> StatusLine {
     // A terminal that cannot move its cursor, like that of an editor's shell, is called dumb.
     let is_able = std::env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb");
-    settings.status == StatusChoice::Auto && !settings.quiet && is_able && std::io::stderr().is_terminal()
+    let wants_row = settings.status != StatusChoice::Never && is_able && std::io::stderr().is_terminal();
+    match (settings.quiet, settings.status) {
+        (true, _) => StatusLine::off(),
+        (false, StatusChoice::Always) => StatusLine::on_row(wants_row).or_lines(),
+        (false, _) => StatusLine::on_row(wants_row),
+    }
 }
 
 /// The guardian's end of the front: replaced when the guardian is.
@@ -286,7 +294,7 @@ fn start(
     }
     let settings = &settings;
     let (signals, inherited) = front::take_signals()?;
-    let status = StatusLine::new(wants_status(settings));
+    let status = status_line(settings);
     let shed = Shed { aim: settings.memory, born };
     let heritage = Heritage {
         shared: Arc::clone(&shared),

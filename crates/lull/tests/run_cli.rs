@@ -26,6 +26,21 @@ fn assert_told(output: &std::process::Output, status: i32, words: &[&str]) {
 }
 
 #[test]
+fn without_a_terminal_what_the_job_does_is_told_when_that_is_wanted() {
+    let told = |options: &[&str]| {
+        let output = output(lull().arg("run").args(options).args(["--", "sleep", "10.9"]));
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let (line, nothing) = std::thread::scope(|scope| {
+        let quiet = scope.spawn(|| told(&["--status", "always", "--quiet"]));
+        (told(&["--status", "always"]), quiet.join().unwrap())
+    });
+    assert!(line.starts_with("lull: ") && line.matches(" | active ").count() == 1, "{line}");
+    assert_eq!(nothing, "");
+}
+
+#[test]
 fn the_exit_status_is_the_commands() {
     for status in [0, 1, 3, 125, 255] {
         let output = output(&mut lull_run(&[], &["sh", "-c", &format!("exit {status}")]));

@@ -203,7 +203,7 @@ impl Front {
             if signalled {
                 self.take_pending_signals();
             }
-            self.status.draw();
+            self.status.draw(lull_linux::clock::now());
         };
         let wall = lull_linux::clock::now().since(began);
         self.status.clear();
@@ -234,7 +234,7 @@ impl Front {
         if let Some(listener) = listener {
             fds.push(PollFd::new(listener, PollFlags::POLLIN));
         }
-        let timeout = if self.status.is_on() { PollTimeout::from(STATUS_MS) } else { PollTimeout::NONE };
+        let timeout = if self.status.is_row() { PollTimeout::from(STATUS_MS) } else { PollTimeout::NONE };
         match poll(&mut fds, timeout) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(error) => return Err(error).context("cannot wait for the job"),

@@ -1,19 +1,35 @@
 //! The status line: the bottom row of the terminal, kept free of the job's output by a scroll region, as package
 //! managers do. Drawn by the front while it is in the foreground; wiped before the front stops or ends. What does not fit
 //! beside the rest has a page of its own, and the pages take turns.
+//!
+//! Where there is no such terminal it may be a line of its own every ten seconds instead.
 
 mod text;
 
 use std::io::Write;
 
+use lull_core::Nanos;
+
 use super::messages::Status;
+
+/// How often it is told where no row can be kept.
+const LINE_EVERY: Nanos = Nanos::from_secs(10);
 
 /// Each page is shown for so many reports of the supervisor: three seconds.
 const REPORTS_PER_PAGE: usize = 12;
 
+/// Where it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    Row,
+    /// Line by line; the latest at that time.
+    Lines(Option<Nanos>),
+}
+
 /// Draws the line on stderr.
 pub(crate) struct StatusLine {
-    on: bool,
+    place: Place,
     rows: u16,
     columns: u16,
     latest: Option<Status>,
@@ -36,20 +52,38 @@ fn is_in_foreground() -> bool {
 }
 
 impl StatusLine {
+    /// Nothing is told.
+    pub(crate) fn off() -> Self {
+        Self::on_row(false)
+    }
+
     /// A line that is drawn only if `wanted` and stderr is a terminal of some size.
-    pub(crate) fn new(wanted: bool) -> Self {
+    pub(crate) fn on_row(wanted: bool) -> Self {
         let size = size().filter(|_| wanted);
         let (rows, columns) = size.unwrap_or((0, 0));
-        Self { on: size.is_some(), rows, columns, latest: None, reports: 0, drawn: false }
+        let place = if size.is_some() { Place::Row } else { Place::Nowhere };
+        Self { place, rows, columns, latest: None, reports: 0, drawn: false }
+    }
+
+    /// Where no row can be kept, a line now and then.
+    #[must_use]
+    pub(crate) fn or_lines(self) -> Self {
+        let place = if self.place == Place::Nowhere { Place::Lines(None) } else { self.place };
+        Self { place, ..self }
     }
 
     pub(crate) fn is_on(&self) -> bool {
-        self.on
+        self.place != Place::Nowhere
     }
 
-    /// The terminal's height, if the line is drawn.
+    /// Whether a row has to be drawn again and again.
+    pub(crate) fn is_row(&self) -> bool {
+        self.place == Place::Row
+    }
+
+    /// The terminal's height, if the line is drawn there.
     pub(crate) fn rows(&self) -> Option<u16> {
-        self.on.then_some(self.rows)
+        self.is_row().then_some(self.rows)
     }
 
     pub(crate) fn set(&mut self, status: Status) {
@@ -58,7 +92,7 @@ impl StatusLine {
     }
 
     pub(crate) fn resized(&mut self) {
-        if self.on
+        if self.is_row()
             && let Some((rows, columns)) = size()
         {
             self.clear();
@@ -72,8 +106,19 @@ impl StatusLine {
         self.resized();
     }
 
-    pub(crate) fn draw(&mut self) {
-        let Some(status) = self.latest.as_ref().filter(|_| self.on && is_in_foreground()) else { return };
+    /// Tells the latest status, if it is time.
+    pub(crate) fn draw(&mut self, now: Nanos) {
+        let Some(status) = &self.latest else { return };
+        if let Place::Lines(told) = &mut self.place {
+            if now.since(*told.get_or_insert(now)) >= LINE_EVERY {
+                *told = Some(now);
+                let _ = std::io::stderr().write_all(text::whole(status).as_bytes());
+            }
+            return;
+        }
+        if !self.is_row() || !is_in_foreground() {
+            return;
+        }
         let pages = text::pages(status, usize::from(self.columns) - 1);
         let line = &pages[self.reports / REPORTS_PER_PAGE % pages.len()];
         let mut out = String::new();

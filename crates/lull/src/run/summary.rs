@@ -277,6 +277,10 @@ impl Summary {
             if let (false, Some(fields)) = (self.is_complete, value.as_object_mut()) {
                 fields.retain(|name, _| KNOWN_WITHOUT_SUPERVISOR.contains(&name.as_str()));
             }
+            // Policies that hold the whole job promise nothing.
+            if let (true, Some(fields)) = (self.regulation.is_some(), value.as_object_mut()) {
+                fields.remove("promised");
+            }
             value.to_string()
         });
         whole.unwrap_or_else(|error| error.to_string())
@@ -306,16 +310,19 @@ impl Summary {
             self.add_cost(&mut text);
             return text;
         }
-        let _ = writeln!(
-            text,
-            "lull: {} in {}, {active:.1}% of it active; {} calls gated, {} waited ({} in all), {} served from the page cache",
-            self.command.first().map_or("job", String::as_str),
-            Nanos(self.wall_ns),
-            self.gate.trapped,
-            self.gate.waited,
-            Nanos(self.gate.waited_ns),
-            self.gate.cached,
-        );
+        let job = self.command.first().map_or("job", String::as_str);
+        let _ = write!(text, "lull: {job} in {}, {active:.1}% of it active", Nanos(self.wall_ns));
+        if self.gate.trapped > 0 {
+            let _ = write!(
+                text,
+                "; {} calls gated, {} waited ({} in all), {} served from the page cache",
+                self.gate.trapped,
+                self.gate.waited,
+                Nanos(self.gate.waited_ns),
+                self.gate.cached,
+            );
+        }
+        text.push('\n');
         if self.freezes > 0 {
             let _ = writeln!(text, "lull: frozen {}, {} in all", times(self.freezes), Nanos(self.frozen_ns));
         }

@@ -40,6 +40,12 @@ pub(super) fn pages(status: &Status, width: usize) -> Vec<String> {
     pages.into_iter().enumerate().map(numbered).collect()
 }
 
+/// All of it in one line, with its end.
+pub(super) fn whole(status: &Status) -> String {
+    let line = parts(status).iter().fold(head(status), |line, part| join(&line, part));
+    line.replacen("lull ", "lull: ", 1) + "\n"
+}
+
 fn join(line: &str, part: &str) -> String {
     format!("{line}{BETWEEN}{part}")
 }

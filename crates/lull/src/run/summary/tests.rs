@@ -1,6 +1,7 @@
 //! What the summary says.
 
 use super::{CpuSummary, Delays, DiskSummary, SlowdownSummary, Summary, bytes};
+use crate::run::engine::GateCounts;
 
 #[test]
 fn bytes_have_units() {
@@ -90,6 +91,13 @@ fn a_policy_that_holds_the_whole_job_is_told_with_its_holds() {
     let text = summary.text();
     assert!(text.contains("make in 4s, 75.0% of it active; policy smart, held 3 times, 1s in all"), "{text}");
     assert!(text.contains("ended before") && !text.contains("calls gated"), "{text}");
+    let told: serde_json::Value = serde_json::from_str(&summary.json()).unwrap();
+    assert!(told.get("promised").is_none() && told["policy"] == "smart", "{told}");
+    let (regulation, gate) = (None, GateCounts { trapped: 7, ..GateCounts::default() });
+    let gated = Summary { regulation, gate, ..summary.clone() };
+    assert!(gated.text().contains("; 7 calls gated, 0 waited"), "{}", gated.text());
+    let idle = Summary { gate: GateCounts::default(), ..gated };
+    assert!(!idle.text().contains("gated"), "{}", idle.text());
 }
 
 #[test]
@@ -99,7 +107,7 @@ fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
         freezes: 1,
         frozen_ns: 3_600_000_000,
         cpu: Some(CpuSummary {
-            lent: "2 CPUs, never held".into(),
+            lent: "2 CPUs, not held beside the foreground".into(),
             tested_ns: 3_600_000_000,
             ..CpuSummary::default()
         }),
@@ -107,7 +115,10 @@ fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
     };
     let text = summary.text();
     assert!(text.contains("lull: frozen once, 3.60s in all\n"), "{text}");
-    assert!(text.contains("; lent 2 CPUs, never held; 3.60s withheld for tests\n"), "{text}");
+    assert!(
+        text.contains("; lent 2 CPUs, not held beside the foreground; 3.60s withheld for tests\n"),
+        "{text}"
+    );
     assert!(!text.contains("once woken"), "{text}");
     let waited =
         CpuSummary { delay_quiet_ns: Some(9_000), delay_loaded_ns: Some(12_000), ..CpuSummary::default() };

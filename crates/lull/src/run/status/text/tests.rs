@@ -1,7 +1,7 @@
 //! What the line says, and on how many pages.
 
 use super::super::super::messages::LinkStatus;
-use super::{Status, pages, parts};
+use super::{Status, pages, parts, whole};
 
 fn text(status: &Status) -> String {
     pages(status, 1_000).remove(0)
@@ -25,6 +25,13 @@ fn busy() -> Status {
         links: vec![link("eth0"), link("wlan0")],
         ..Status::default()
     }
+}
+
+#[test]
+fn where_there_is_no_row_all_is_in_one_line() {
+    let line = whole(&busy());
+    assert_eq!(line, pages(&busy(), 1_000).remove(0).replacen("lull ", "lull: ", 1) + "\n");
+    assert!(line.starts_with("lull: ") && line.matches("lull").count() == 1, "{line}");
 }
 
 #[test]

@@ -135,7 +135,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "CMD|URL METRIC")]
     pub(crate) slo: Option<SloChoice>,
 
-    /// The least share of time in which lull lets the job run, whatever that costs the foreground (default 0.2%).
+    /// The least share of time in which lull lets the job run, whatever that costs the foreground (default 0.1%).
     ///
     /// It bounds what lull holds. Where the foreground leaves no CPU, the kernel gives a job of the idle class next to nothing.
     #[arg(long, value_name = "PERCENT")]
@@ -217,8 +217,8 @@ pub(crate) struct RunArgs {
 
     /// Whether to tell what the job does while it runs (default auto).
     ///
-    /// On a terminal a line on the bottom row does. `always` writes a line to stderr every 10s where there is none, as in a log
-    /// or under `nohup`; lull then wakes four times a second, also beside a busy foreground.
+    /// On a terminal a line on the bottom row does, four times a second. `always` writes a line to stderr every 10s where there is
+    /// none, as in a log or under `nohup`. Either wakes lull beside a busy foreground.
     #[arg(long, value_enum)]
     pub(crate) status: Option<StatusChoice>,
 

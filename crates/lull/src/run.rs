@@ -314,7 +314,7 @@ fn start(
         notes,
         unmet: Vec::new(),
         born,
-        wants_status: status.is_on(),
+        status_every: status.every(),
         queues: Arc::clone(&queues),
     };
     let keep: Vec<RawFd> = locks(&queues).chain([supervisor.channel.as_raw_fd()]).collect();

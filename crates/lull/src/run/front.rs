@@ -203,7 +203,7 @@ impl Front {
             if signalled {
                 self.take_pending_signals();
             }
-            self.status.draw(lull_linux::clock::now());
+            self.status.draw();
         };
         let wall = lull_linux::clock::now().since(began);
         self.status.clear();

@@ -27,8 +27,8 @@ mod written;
 /// What the foreground may lose, unless the user says otherwise.
 const MAX_SLOWDOWN: Loss = Loss::percent(5);
 
-/// The job's least share of time on the CPUs: where it is held without a break, a fifth of what a 99th percentile leaves out.
-const CPU_FLOOR: Share = Share::ppm(2_000);
+/// The job's least share of time on the CPUs: where it is held without a break, a tenth of what a 99th percentile leaves out.
+const CPU_FLOOR: Share = Share::ppm(1_000);
 /// The longest hold for the CPUs' sake: each end of one costs the foreground a request.
 const LONGEST_CPU_HOLD: Nanos = Nanos::from_secs(1);
 

@@ -12,7 +12,8 @@ use lull_core::Nanos;
 
 use super::messages::Status;
 
-/// How often it is told where no row can be kept.
+/// How often it is told on a row, and where none can be kept.
+const ROW_EVERY: Nanos = Nanos::from_millis(250);
 const LINE_EVERY: Nanos = Nanos::from_secs(10);
 
 /// Each page is shown for so many reports of the supervisor: three seconds.
@@ -23,8 +24,7 @@ const REPORTS_PER_PAGE: usize = 12;
 enum Place {
     Nowhere,
     Row,
-    /// Line by line; the latest at that time.
-    Lines(Option<Nanos>),
+    Lines,
 }
 
 /// Draws the line on stderr.
@@ -68,12 +68,17 @@ impl StatusLine {
     /// Where no row can be kept, a line now and then.
     #[must_use]
     pub(crate) fn or_lines(self) -> Self {
-        let place = if self.place == Place::Nowhere { Place::Lines(None) } else { self.place };
+        let place = if self.place == Place::Nowhere { Place::Lines } else { self.place };
         Self { place, ..self }
     }
 
-    pub(crate) fn is_on(&self) -> bool {
-        self.place != Place::Nowhere
+    /// How often there has to be something to tell.
+    pub(crate) fn every(&self) -> Option<Nanos> {
+        match self.place {
+            Place::Nowhere => None,
+            Place::Row => Some(ROW_EVERY),
+            Place::Lines => Some(LINE_EVERY),
+        }
     }
 
     /// Whether a row has to be drawn again and again.
@@ -87,8 +92,12 @@ impl StatusLine {
     }
 
     pub(crate) fn set(&mut self, status: Status) {
-        self.latest = Some(status);
         self.reports = self.reports.wrapping_add(1);
+        // At the start there is nothing to tell.
+        if self.place == Place::Lines && self.reports > 1 {
+            let _ = std::io::stderr().write_all(text::whole(&status).as_bytes());
+        }
+        self.latest = Some(status);
     }
 
     pub(crate) fn resized(&mut self) {
@@ -106,19 +115,10 @@ impl StatusLine {
         self.resized();
     }
 
-    /// Tells the latest status, if it is time.
-    pub(crate) fn draw(&mut self, now: Nanos) {
-        let Some(status) = &self.latest else { return };
-        if let Place::Lines(told) = &mut self.place {
-            if now.since(*told.get_or_insert(now)) >= LINE_EVERY {
-                *told = Some(now);
-                let _ = std::io::stderr().write_all(text::whole(status).as_bytes());
-            }
+    pub(crate) fn draw(&mut self) {
+        let Some(status) = self.latest.as_ref().filter(|_| self.is_row() && is_in_foreground()) else {
             return;
-        }
-        if !self.is_row() || !is_in_foreground() {
-            return;
-        }
+        };
         let pages = text::pages(status, usize::from(self.columns) - 1);
         let line = &pages[self.reports / REPORTS_PER_PAGE % pages.len()];
         let mut out = String::new();

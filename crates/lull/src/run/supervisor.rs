@@ -43,8 +43,6 @@ use super::settings::{LendNet, ResourceChoice, RunSettings, SensorChoice};
 use super::slo::{Complaints, Slo};
 use super::tell;
 
-/// How often the front is told what its status line shows.
-const STATUS_EVERY: Nanos = Nanos::from_millis(250);
 /// How often requests whose end was missed are looked for.
 const HEAL_EVERY: Nanos = Nanos::from_millis(50);
 /// How often sessions that the job has begun are looked for.
@@ -72,7 +70,8 @@ pub(crate) struct Supervisor {
     /// What was asked for and could not be had.
     pub(crate) unmet: Vec<String>,
     pub(crate) born: Nanos,
-    pub(crate) wants_status: bool,
+    /// How often the front is told what its status line shows.
+    pub(crate) status_every: Option<Nanos>,
     /// Interfaces whose queue goes back to what it was when the job has ended.
     pub(crate) queues: Queues,
 }
@@ -405,7 +404,7 @@ impl Supervisor {
                 *lowered = now;
                 sessions.lower(&family.pids());
             }
-            if self.wants_status && now.since(told) >= STATUS_EVERY {
+            if self.status_every.is_some_and(|every| now.since(told) >= every) {
                 told = now;
                 let mut status = tell::status(&guard, &freezer, now, began);
                 status.memory =
@@ -456,7 +455,8 @@ impl Supervisor {
             if ended && memory.as_mut().is_none_or(|memory| memory.is_done(now)) {
                 break;
             }
-            let checks = (self.wants_status && !sleep.is_forgotten(FRONT)).then(|| now.plus(STATUS_EVERY));
+            let checks =
+                self.status_every.filter(|_| !sleep.is_forgotten(FRONT)).map(|every| told.plus(every));
             let group = ending.then(|| now.plus(GROUP_CHECK));
             sleep.until([at, checks, group].into_iter().flatten().min());
             if sleep.is_ready(NUDGE) {

@@ -278,17 +278,17 @@ fn gaps_that_cost_the_longest_requests_let_the_job_in_rarely_and_cheap_ones_alwa
 
 #[test]
 fn what_is_grossly_harmful_is_not_lent_again_for_the_credits() {
-    let again = |longer: u64| {
-        let mut bench = Bench::new(top());
-        bench.lender = bench.lender.sheltered_by(&[(Rung { first: 2, second: 0 }, Nanos::ZERO)]);
-        let mut dice = 1_u64;
-        let lent = bench.run(19_000, true, |lending| {
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let noise = 500 + (dice >> 33) % 1_000;
-            if matches!(lending, Lending::Rung(rung) if rung == top()) { noise * longer / 100 } else { noise }
-        });
-        lent[6_000..].iter().filter(|lending| **lending == Lending::Rung(top())).count()
-    };
-    assert_eq!(again(160), 0);
-    assert!(again(108) > 500, "a little more than fits is lent again: {}", again(108));
+    let mut bench = Bench::new(top());
+    bench.lender = bench.lender.sheltered_by(&[(Rung { first: 2, second: 0 }, Nanos::ZERO)]);
+    let mut dice = 1_u64;
+    let lent = bench.run(19_000, true, |lending| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        // A few are twenty times as long as most: not enough is known for a proof of more than the promise.
+        let noise = 100 + ((dice >> 33) % 1_000).pow(6) / 10_u64.pow(15) * 2;
+        if matches!(lending, Lending::Rung(rung) if rung == top()) { noise * 14 / 10 } else { noise }
+    });
+    let reasons: Vec<Reason> = bench.lender.moves().map(|entry| entry.reason).collect();
+    assert_eq!(reasons, [Reason::Credits]);
+    let beside = lent[2_000..].iter().filter(|lending| **lending == Lending::Rung(top())).count();
+    assert_eq!(beside, 0);
 }

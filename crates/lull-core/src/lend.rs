@@ -65,7 +65,7 @@ mod tail;
 
 pub use ladder::{Choices, CpuChoices, DiskChoices, HoldRule, Ladder, Rung};
 pub use log::{Move, Reason};
-pub use setting::{LendReading, LendSetting, LendStatus, Lending, Met};
+pub use setting::{LendReading, LendSetting, LendStatus, Lending};
 
 use crate::budget::{Budget, BudgetSetting};
 use crate::share::{Loss, Share};

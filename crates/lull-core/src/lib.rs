@@ -75,7 +75,7 @@ pub use hold::{Hold, HoldAction, HoldSetting, HoldState};
 pub use keep::Keep;
 pub use lend::{
     Choices, CpuChoices, DiskChoices, HoldRule, Ladder, LendReading, LendSetting, LendStatus, Lender,
-    Lending, Met, Move, Reason, Rung,
+    Lending, Move, Reason, Rung,
 };
 pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,

@@ -43,22 +43,13 @@ impl Default for LendSetting {
     }
 }
 
-/// Foreground requests beside which background ran, cumulative, and their time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Met {
-    /// How many.
-    pub count: u64,
-    /// In the unit of [`Reading::sum`].
-    pub sum: u64,
-}
-
 /// What the sensors know at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LendReading {
     /// What the foreground did, and the work that background did.
     pub counts: Reading,
-    /// Those of `counts` that met background; none where that is not told.
-    pub met: Met,
+    /// Those of `counts` beside which background ran; none where that is not told.
+    pub met: Reading,
     /// Whether a foreground request is in service now.
     pub busy: bool,
     /// For how long the job was ever let run.

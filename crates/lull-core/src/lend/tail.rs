@@ -12,7 +12,6 @@
 //! [`MEMORY`] requests. Requests that met the job while it was owed its least share are not those of gaps: the owner leaves them out.
 //! Those after a gap may be longer by themselves; the job then gets fewer gaps than it could have.
 
-use super::setting::Met;
 use crate::trial::Reading;
 
 /// So many requests may meet the job, in parts of all.
@@ -53,27 +52,25 @@ impl Sum {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tail {
-    seen: Met,
-    all_seen: (u64, u64),
+    /// All, and those that met the job, at the last look.
+    seen: (Reading, Reading),
     met: Sum,
     spared: Sum,
 }
 
 impl Tail {
     /// Takes in what has ended since the last look; it counts if gaps `let_in` the job meanwhile.
-    pub(super) fn look(&mut self, all: Reading, met: Met, lets_in: bool) {
-        let (before, (count, sum)) = (std::mem::replace(&mut self.seen, met), self.all_seen);
-        self.all_seen = (all.count, all.sum);
+    pub(super) fn look(&mut self, all: Reading, met: Reading, lets_in: bool) {
+        let (all_before, met_before) = std::mem::replace(&mut self.seen, (all, met));
         if !lets_in {
             return;
         }
-        let new =
-            Met { count: met.count.saturating_sub(before.count), sum: met.sum.saturating_sub(before.sum) };
-        self.met.add(new.count, new.sum);
-        self.spared.add(
-            all.count.saturating_sub(count).saturating_sub(new.count),
-            all.sum.saturating_sub(sum).saturating_sub(new.sum),
-        );
+        let new = |now: Reading, before: Reading| {
+            (now.count.saturating_sub(before.count), now.sum.saturating_sub(before.sum))
+        };
+        let (all, met) = (new(all, all_before), new(met, met_before));
+        self.met.add(met.0, met.1);
+        self.spared.add(all.0.saturating_sub(met.0), all.1.saturating_sub(met.1));
         if self.met.count + self.spared.count >= MEMORY {
             self.met.halve();
             self.spared.halve();

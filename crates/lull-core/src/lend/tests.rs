@@ -237,7 +237,7 @@ fn held_beside_gaps(mut runs: impl FnMut(Nanos) -> bool, dear: u64) -> (Bench, u
             bench.reading.counts = Reading { count: counts.count + 1, sum: counts.sum + cost, ..counts };
             if lets_in {
                 let met = bench.reading.met;
-                bench.reading.met = Met { count: met.count + 1, sum: met.sum + cost };
+                bench.reading.met = Reading { count: met.count + 1, sum: met.sum + cost, ..met };
             }
             if lets_in || lending == Lending::Forced {
                 bench.reading.ran = bench.reading.ran.plus(MS);

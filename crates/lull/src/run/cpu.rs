@@ -23,7 +23,7 @@
 use lull_bpf::cpu::{Bursts, CpuTotals, Cpus};
 use lull_bpf::record::{WAKE_FOREGROUND_BEGIN, WAKE_GAP, WAKE_QUIET};
 use lull_core::lend::{
-    CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Met, Move, Reason, Rung,
+    CpuChoices, HoldRule, LendReading, LendSetting, LendStatus, Lender, Lending, Move, Reason, Rung,
 };
 use lull_core::{
     Budget, BudgetSetting, Interval, Loss, Nanos, Reading, Resource, Setting, Share, State, TrialSetting, Use,
@@ -178,7 +178,7 @@ pub(crate) struct Cpu {
     share: f64,
     /// Bursts of a foreground at work.
     counts: Reading,
-    met: Met,
+    met: Reading,
     wants: bool,
     /// When the job last used a CPU, or was held.
     used: Option<Nanos>,
@@ -229,7 +229,7 @@ impl Cpu {
             totals,
             share: 0.0,
             counts: Reading::default(),
-            met: Met::default(),
+            met: Reading::default(),
             wants: false,
             used: None,
             ran: Nanos::ZERO,
@@ -382,12 +382,9 @@ impl Cpu {
         self.share += weight * (spent.0 as f64 / (span.0 as f64).max(1.0) - self.share);
         let is_at_work = self.share >= AT_REST.fraction();
         if is_at_work {
-            let (new, old) = (bursts(&self.totals), bursts(before));
-            self.counts.count += new.0.saturating_sub(old.0);
-            self.counts.sum += new.1.saturating_sub(old.1);
-            let (new, old) = (&self.totals.loaded, &before.loaded);
-            self.met.count += new.count.saturating_sub(old.count);
-            self.met.sum += new.response_ns.saturating_sub(old.response_ns);
+            add(&mut self.counts, bursts(&self.totals), bursts(before));
+            let met = |totals: &CpuTotals| (totals.loaded.count, totals.loaded.response_ns);
+            add(&mut self.met, met(&self.totals), met(before));
         }
         self.counts.work = self.totals.background_busy.0;
         is_at_work
@@ -517,6 +514,12 @@ fn lent_text(choice: Option<(u32, HoldRule)>) -> String {
 /// From wake-up to running, in the mean.
 fn mean_delay_ns(bursts: &Bursts) -> Option<u64> {
     bursts.delay_ns.checked_div(bursts.delays)
+}
+
+/// Adds the bursts that are new, and the time they took.
+fn add(reading: &mut Reading, new: (u64, u64), old: (u64, u64)) {
+    reading.count += new.0.saturating_sub(old.0);
+    reading.sum += new.1.saturating_sub(old.1);
 }
 
 /// The foreground's bursts and the time they took.

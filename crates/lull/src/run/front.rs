@@ -23,6 +23,7 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use lull_linux::job::passing::{Channel, Packet};
@@ -56,8 +57,6 @@ const ENDS: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Sign
 /// How long the front waits for the supervisor's last words. Far longer than they take: one that still loads its sensors, or
 /// has no CPU, is late.
 const LAST_WORDS_MS: u16 = 10_000;
-/// How often the status line is drawn.
-const STATUS_MS: u16 = 250;
 /// Guardians that may die before no more are started.
 const MAX_RESPAWNS: u32 = 32;
 
@@ -234,7 +233,8 @@ impl Front {
         if let Some(listener) = listener {
             fds.push(PollFd::new(listener, PollFlags::POLLIN));
         }
-        let timeout = if self.status.is_row() { PollTimeout::from(STATUS_MS) } else { PollTimeout::NONE };
+        let redraw = self.status.redraws_every().map(|every| Duration::from_nanos(every.0));
+        let timeout = redraw.and_then(|every| every.try_into().ok()).unwrap_or(PollTimeout::NONE);
         match poll(&mut fds, timeout) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(error) => return Err(error).context("cannot wait for the job"),

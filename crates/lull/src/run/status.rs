@@ -81,8 +81,12 @@ impl StatusLine {
         }
     }
 
-    /// Whether a row has to be drawn again and again.
-    pub(crate) fn is_row(&self) -> bool {
+    /// How often a row has to be drawn again.
+    pub(crate) fn redraws_every(&self) -> Option<Nanos> {
+        self.every().filter(|_| self.is_row())
+    }
+
+    fn is_row(&self) -> bool {
         self.place == Place::Row
     }
 

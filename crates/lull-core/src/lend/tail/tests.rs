@@ -3,12 +3,12 @@ use super::*;
 /// Looks at `looks` times ten requests, of which `met` in each look meet the job and take `longer` than the others' 100.
 fn seen(looks: u64, met: impl Fn(u64) -> u64, longer: u64) -> Tail {
     let mut tail = Tail::default();
-    let (mut all, mut of_those) = (Reading::default(), Met::default());
+    let (mut all, mut of_those) = (Reading::default(), Reading::default());
     tail.look(all, of_those, false);
     for look in 0..looks {
         let met = met(look);
         all = Reading { count: all.count + 10, sum: all.sum + 1_000 + met * longer, ..all };
-        of_those = Met { count: of_those.count + met, sum: of_those.sum + met * (100 + longer) };
+        of_those = Reading { count: of_those.count + met, sum: of_those.sum + met * (100 + longer), work: 0 };
         tail.look(all, of_those, true);
     }
     tail
@@ -43,7 +43,7 @@ fn what_was_forced_does_not_count_and_what_is_old_is_forgotten() {
     for look in 1..300 {
         tail.look(
             Reading { count: look * 10, sum: look * 1_500, work: 0 },
-            Met { count: look, sum: look * 600 },
+            Reading { count: look, sum: look * 600, work: 0 },
             false,
         );
     }

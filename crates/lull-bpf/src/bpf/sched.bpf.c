@@ -6,8 +6,6 @@
  *   sched_waking       a task will be made runnable  (a burst begins)
  *   sched_wakeup_new   ... for the first time
  *   sched_switch       a CPU goes from one task to the next
- *   irq_handler_*, softirq_*, hrtimer_expire_*
- *                      who wakes: the current task, or an interrupt above it
  *
  * Background is what has the idle CPU class, of its own or by its group, or is
  * in the job's group; kernel threads and lull's own processes are neutral; the
@@ -37,6 +35,7 @@
 #include <bpf/bpf_core_read.h>
 #include "lull_policy.h"
 #include "lull_task.h"
+#include "lull_interrupt.h"
 #include "lull_alarm.h"
 
 #define MAX_TASKS 8192
@@ -81,15 +80,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct task);
 } tasks SEC(".maps");
-
-/* Which kinds of interrupt are being served on this CPU. A bit for each, so that a missed end is
- * mended by the next of its kind. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} interrupts SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -192,43 +182,6 @@ static __always_inline void end_gap(struct lull_sched *all, struct lull_cpu *cpu
 		count(&cpu->gaps, now - since);
 }
 
-static __always_inline __u32 *interrupts_here(void)
-{
-	__u32 only = 0;
-
-	return bpf_map_lookup_elem(&interrupts, &only);
-}
-
-static __always_inline int is_interrupted(void)
-{
-	__u32 *kinds = interrupts_here();
-
-	return !kinds || *kinds;
-}
-
-static __always_inline int interrupt(__u32 kind, int begins)
-{
-	__u32 *kinds = interrupts_here();
-
-	if (kinds)
-		*kinds = begins ? *kinds | kind : *kinds & ~kind;
-	return 0;
-}
-
-#define INTERRUPT(point, kind, begins)                                                             \
-	SEC("tp_btf/" #point)                                                                      \
-	int lull_##point(void *ctx)                                                                \
-	{                                                                                          \
-		return interrupt(kind, begins);                                                    \
-	}
-
-INTERRUPT(irq_handler_entry, 1, 1)
-INTERRUPT(irq_handler_exit, 1, 0)
-INTERRUPT(softirq_entry, 2, 1)
-INTERRUPT(softirq_exit, 2, 0)
-INTERRUPT(hrtimer_expire_entry, 4, 1)
-INTERRUPT(hrtimer_expire_exit, 4, 0)
-
 /* Whether this task was woken by the background, not long ago. */
 static __always_inline int works_for_background(struct task *task)
 {
@@ -247,7 +200,7 @@ static __always_inline __u64 burst_of(struct lull_sched *all, struct task *task)
 }
 
 /* A task that may be foreground is woken. */
-static __always_inline void waking(struct task_struct *woken, int is_new)
+static __always_inline void waking(void *ctx, struct task_struct *woken, int is_new)
 {
 	struct lull_sched *all = all_cpus();
 	struct lull_cpu *cpu;
@@ -263,7 +216,7 @@ static __always_inline void waking(struct task_struct *woken, int is_new)
 	now = bpf_ktime_get_ns();
 	if (!is_new && !woken->on_rq) {
 		task->asked_ns = 0;
-		if (!is_interrupted() &&
+		if (!lull_is_interrupted(ctx) &&
 		    class_of(all, bpf_get_current_task_btf()) == LULL_BACKGROUND) {
 			task->asked_ns = now;
 			task->woken_ns = 0;
@@ -291,14 +244,14 @@ static __always_inline void waking(struct task_struct *woken, int is_new)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(lull_waking, struct task_struct *woken)
 {
-	waking(woken, 0);
+	waking(ctx, woken, 0);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(lull_wakeup_new, struct task_struct *woken)
 {
-	waking(woken, 1);
+	waking(ctx, woken, 1);
 	return 0;
 }
 

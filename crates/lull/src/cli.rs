@@ -55,18 +55,25 @@ pub(crate) struct BenchArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// Disk: foreground latency and background work under each contender, interleaved.
+    #[command(allow_negative_numbers = true)]
     Disk(Box<lull_bench::DiskArgs>),
     /// CPU: foreground latency and background work under each contender, interleaved.
+    #[command(allow_negative_numbers = true)]
     Cpu(Box<lull_bench::CpuArgs>),
     /// Network: foreground transfers and requests, and background traffic, under each contender, interleaved (root).
+    #[command(allow_negative_numbers = true)]
     Net(Box<lull_bench::NetArgs>),
     /// Memory: foreground beside jobs that take memory, page cache and write-back, under each contender (root).
+    #[command(allow_negative_numbers = true)]
     Memory(Box<lull_bench::MemoryArgs>),
     /// Real applications beside real background jobs, under each contender, interleaved; one HTML report (root).
+    #[command(allow_negative_numbers = true)]
     Apps(Box<lull_bench::AppsArgs>),
     /// Compare the records of two measurements of any kind: ratios with their confidence intervals.
+    #[command(allow_negative_numbers = true)]
     Compare(lull_bench::CompareArgs),
     /// Make the tables and pictures of an earlier run again.
+    #[command(allow_negative_numbers = true)]
     Report(lull_bench::ReportArgs),
 }
 
@@ -81,7 +88,7 @@ pub(crate) struct RunArgs {
     /// Who decides when the job is held: idletime (default), smart or manners.
     ///
     /// `smart` learns when the foreground is busy with the CPUs, in windows of 10s or of WINDOW, and suspends the job for so
-    /// long. `manners` watches the job's own progress, in samples of 100ms or of SAMPLE, and suspends it, ever longer, when
+    /// long; for the first six windows, a minute, it holds the job in any case. `manners` watches the job's own progress, in samples of 100ms or of SAMPLE, and suspends it, ever longer, when
     /// that falls. Both hold the whole job and take none of the options about resources.
     #[arg(long, value_name = "idletime|smart[:WINDOW]|manners[:SAMPLE]")]
     pub(crate) policy: Option<PolicyChoice>,

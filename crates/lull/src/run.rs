@@ -110,6 +110,9 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
     });
     let summary_file = summary_file.transpose()?;
     let started = start(&settings, &command, &words, born)?;
+    if let Some(text) = settings.policy.forewarning().filter(|_| !settings.quiet) {
+        status::say(&text);
+    }
     let (outcome, queues) = started.run(wants_summary(&settings) || has_wishes(&settings));
     let outcome = outcome?;
     let silent = outcome.summary.is_none() && !outcome.lost_supervisor;

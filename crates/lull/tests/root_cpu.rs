@@ -251,6 +251,24 @@ fn root_beside_a_foreground_that_never_sleeps_a_job_ends() {
     assert!(summary["cpu"]["foreground_busy_ns"].as_u64().unwrap() > 0, "{summary}");
 }
 
+#[test]
+fn root_a_job_without_a_cpu_is_told_for_how_long() {
+    if !needs_root() {
+        return;
+    }
+    if std::fs::read_to_string("/proc/pressure/cpu").is_err() {
+        eprintln!("SKIPPED: no pressure stall information here");
+        return;
+    }
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let spin = || Computing(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
+    let _spinners: Vec<Computing> = (0..2 * cpus).map(|_| spin()).collect();
+    // Nobody holds it; it is the kernel that gives it nothing.
+    let summary = summary_of(&["--resources", "disk"], &job(3));
+    let starved_ns = summary["starved_ns"].as_u64().unwrap();
+    assert!(starved_ns > 100_000_000 && starved_ns <= summary["wall_ns"].as_u64().unwrap(), "{summary}");
+}
+
 /// Tells a thread to end, also when the test fails.
 struct Ends<'a>(&'a AtomicBool);
 

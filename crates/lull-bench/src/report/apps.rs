@@ -143,7 +143,7 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
     text.push_str(
         "Aims for lull at its defaults: p99 at most 1.10 × alone, throughput at least 98% of alone, background work at least that of the best contender \
          that protects as well, dominated by none beyond chance (open below five rounds). Medians of ratios within rounds.\n\n\
-         | pair | p99 | throughput | background | best that protects as well | dominated by | aims met |\n|---|---|---|---|---|---|---|\n",
+         | pair | p99 | throughput | background | wanted, from the best that protects as well | dominated by | aims met |\n|---|---|---|---|---|---|---|\n",
     );
     let mut noise = String::new();
     for pair in &verdicts.pairs {
@@ -154,9 +154,9 @@ fn markdown(study: &Study, verdicts: &Verdicts, hosts: &str) -> String {
         }
         let best = pair
             .targets
-            .get(2)
-            .filter(|target| target.wanted > 0.0)
-            .map_or_else(|| "–".to_owned(), |target| format!("{:.3}", target.wanted));
+            .iter()
+            .find_map(|target| Some(format!("{:.3} ({})", target.wanted, target.set_by.as_ref()?)))
+            .unwrap_or_else(|| "–".to_owned());
         let by = lull.map(who_dominates).filter(|by| !by.is_empty()).unwrap_or_else(|| "–".to_owned());
         let met = Tally::of(&pair.targets);
         let _ = writeln!(

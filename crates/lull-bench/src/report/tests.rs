@@ -187,6 +187,7 @@ fn an_aim_without_a_measure_is_neither_met_nor_not_met() {
         at_most: false,
         got,
         met: got.is_some_and(|got| got >= 0.95),
+        set_by: None,
         open: false,
     };
     let (missing, met, missed) = (target(None), target(Some(1.0)), target(Some(0.5)));

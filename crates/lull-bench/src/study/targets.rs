@@ -56,12 +56,15 @@ pub struct Target {
     /// Whether it was measured, but in too few rounds to tell chance from what is so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
+    /// The contender whose figure the bound is, if it is one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_by: Option<String>,
 }
 
 impl Target {
     fn new(what: &str, wanted: f64, at_most: bool, got: Option<f64>) -> Self {
         let met = got.is_some_and(|got| if at_most { got <= wanted } else { got >= wanted });
-        Self { what: what.to_owned(), wanted, at_most, got, met, open: false }
+        Self { what: what.to_owned(), wanted, at_most, got, met, open: false, set_by: None }
     }
 
     /// One for which there are too few rounds.

@@ -21,7 +21,7 @@ pub enum IntervalChoice {
 
 /// Why a text is not an interval.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an interval (auto, none, infinite or a time): {0}")]
+#[error("not an interval (auto, none, inf or a time): {0}")]
 pub struct ParseIntervalError(#[from] ParseTimeError);
 
 impl FromStr for IntervalChoice {

@@ -1,7 +1,7 @@
 //! Pressure stall information: how long somebody waited for a resource, and being woken when it becomes much.
 //!
 //! The kernel adds up the time in which some task of a control group, or of the machine, could not go on for want of a resource (`total=`
-//! of the line `some`, in microseconds). Whoever writes `some STALL WINDOW` to the same file, and polls for POLLPRI, is woken when
+//! of the line `some`, in microseconds), and that in which some task could not and no other of them was at work (line `full`). Whoever writes `some STALL WINDOW` to the same file, and polls for POLLPRI, is woken when
 //! that grows by STALL within WINDOW, once per window at most.
 //!
 //! Windows shorter than two seconds want CAP_SYS_RESOURCE, which root in a container may not have: the shorter trigger is tried
@@ -37,8 +37,18 @@ pub fn of_group(directory: &Path) -> PathBuf {
 
 /// How long some task has waited so far, from the text of such a file.
 pub fn stalled(text: &str) -> Option<Nanos> {
-    let some = text.lines().find(|line| line.starts_with("some "))?;
-    let total = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+    total(text, "some ")
+}
+
+/// How long tasks of a v2 group wanted a CPU so far and none of them had one. A task that is frozen
+/// wants none, but one that has still to stop for that does.
+pub fn starved_of_cpu(directory: &Path) -> Option<Nanos> {
+    total(&read_small(&directory.join("cpu.pressure")).ok()?, "full ")
+}
+
+fn total(text: &str, line: &str) -> Option<Nanos> {
+    let line = text.lines().find(|told| told.starts_with(line))?;
+    let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
     total.parse().ok().map(Nanos::from_micros)
 }
 

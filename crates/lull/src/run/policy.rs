@@ -37,6 +37,16 @@ impl PolicyChoice {
         !matches!(self, Self::Smart(_))
     }
 
+    /// What a user would take for a job that hangs.
+    pub(crate) fn forewarning(self) -> Option<String> {
+        let Self::Smart(setting) = self else { return None };
+        let first = setting.window.times(u64::from(setting.windows));
+        Some(format!(
+            "smart holds the job for {first} first, to see the foreground without it; --policy smart:WINDOW sets a shorter window than {}",
+            setting.window
+        ))
+    }
+
     /// The name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -162,6 +162,9 @@ impl Delays {
 const KNOWN_WITHOUT_SUPERVISOR: [&str; 7] =
     ["is_complete", "command", "status", "wall_ns", "notes", "unmet", "queues"];
 
+/// From this percentage of its time on a person is told that the job had no CPU.
+const STARVED_PERCENT: f64 = 5.0;
+
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Summary {
@@ -193,6 +196,10 @@ pub(crate) struct Summary {
     /// Times the job was frozen, and for how long in all.
     pub(crate) freezes: u64,
     pub(crate) frozen_ns: u64,
+    /// Time in which the job wanted a CPU and had none, since others used them all. Of a hold only the way into it can be in this:
+    /// a task stops when it is on a CPU.
+    #[serde(default)]
+    pub(crate) starved_ns: Option<u64>,
     /// The supervisor's own cost.
     pub(crate) supervisor_cpu_ns: u64,
     pub(crate) supervisor_peak_bytes: u64,
@@ -325,6 +332,9 @@ impl Summary {
         text.push('\n');
         if self.freezes > 0 {
             let _ = writeln!(text, "lull: frozen {}, {} in all", times(self.freezes), Nanos(self.frozen_ns));
+        }
+        if let Some(starved_ns) = self.starved_ns.filter(|ns| percent(*ns, self.wall_ns) >= STARVED_PERCENT) {
+            let _ = writeln!(text, "lull: others left it no CPU for {}", Nanos(starved_ns));
         }
         for disk in self.disks.iter().filter(|disk| disk.background_requests + disk.foreground_requests > 0) {
             let _ = write!(

@@ -356,7 +356,7 @@ impl Supervisor {
         let session = unsafe { libc::getsid(libc::getppid()) };
         let mut sessions = lone.then(|| (Sessions::of_job_started_in(session), Nanos::ZERO));
         let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
-        let (mut told, mut healed) = (Nanos::ZERO, Nanos::ZERO);
+        let (mut told, mut starved, mut healed) = (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
         let (mut has_begun, mut job_ended) = (false, false);
         loop {
             let now = clock::now();
@@ -405,8 +405,10 @@ impl Supervisor {
                 sessions.lower(&family.pids());
             }
             if self.status_every.is_some_and(|every| now.since(told) >= every) {
-                told = now;
+                let span = now.since(std::mem::replace(&mut told, now));
+                let before = std::mem::replace(&mut starved, freezer.starved().unwrap_or_default());
                 let mut status = tell::status(&guard, &freezer, now, began);
+                status.starved = starved.since(before) >= Nanos(span.0 / 2);
                 status.memory =
                     memory.as_ref().and_then(MemoryStart::summary).map(|memory| memory.short_text());
                 drop(guard);

@@ -48,6 +48,7 @@ impl Supervisor {
             read_ahead_bytes: engine.read_ahead_bytes(),
             freezes: freezer.count(),
             frozen_ns: freezer.total(now).0,
+            starved_ns: freezer.starved().map(|starved| starved.0),
             supervisor_cpu_ns: cpu,
             supervisor_peak_bytes: peak,
             startup_ns: began.since(self.born).0,

@@ -162,7 +162,7 @@ fn one_round_has_no_interval_and_is_called_one() {
     assert!(!text.contains('['), "{text}");
     for aim in [
         "- aim for lull, met: p99 / alone 1.1 (wanted: at most 1.1)",
-        "- aim for lull, met: background / solo, as nobody else protects as well, 0.6 (wanted: at least 0)",
+        "- aim for lull, met: background / solo (nobody else protects as well) 0.6 (wanted: at least 0)",
         "- aim for lull, open, for too few rounds: contenders that dominate it beyond chance (wanted: none)",
     ] {
         assert!(text.contains(aim), "{aim} in {text}");

@@ -32,19 +32,14 @@ pub(super) fn judge(lull: &Row, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Targe
     let rivals = rows.iter().filter(|row| !row.contender.starts_with("lull") && protects(row, lull));
     let done = rivals.filter_map(|row| Some((median(row.background)?, row.contender.as_str())));
     let best = done.max_by(|one, other| one.0.total_cmp(&other.0));
+    let got = median(lull.background);
     let work = match best {
-        Some((done, name)) => Target::new(
-            &format!("background / solo, as much as {name}, the best that protects as well,"),
-            done * (1.0 - NOISE),
-            false,
-            median(lull.background),
-        ),
-        None => Target::new(
-            "background / solo, as nobody else protects as well,",
-            0.0,
-            false,
-            median(lull.background),
-        ),
+        Some((done, name)) => {
+            let what = format!("background / solo (beside {name}, the best that protects as well)");
+            let set_by = Some(name.to_owned());
+            Target { set_by, ..Target::new(&what, done * (1.0 - NOISE), false, got) }
+        }
+        None => Target::new("background / solo (nobody else protects as well)", 0.0, false, got),
     };
     const DOMINATORS: &str = "contenders that dominate it beyond chance";
     let is_judged = lull.p99.is_some() && lull.background.is_some();

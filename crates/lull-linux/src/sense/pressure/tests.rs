@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lull_core::Nanos;
 
-use super::{MACHINE, OthersPressure, Trigger, stalled};
+use super::{MACHINE, OthersPressure, Trigger, stalled, starved_of_cpu};
 use crate::cgroup::memory::MemoryGroup;
 use crate::root::Root;
 
@@ -14,6 +14,16 @@ fn stalls_of_some_task_are_read_in_microseconds() {
     assert_eq!(stalled(text), Some(Nanos::from_micros(1500)));
     assert_eq!(stalled("full avg10=0.00 total=9\n"), None);
     assert_eq!(stalled(""), None, "as with psi=0");
+}
+
+#[test]
+fn a_group_is_starved_while_none_of_its_tasks_has_a_cpu() {
+    let group = tempfile::tempdir().unwrap();
+    assert_eq!(starved_of_cpu(group.path()), None, "a v1 group");
+    let told =
+        "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9\n";
+    std::fs::write(group.path().join("cpu.pressure"), told).unwrap();
+    assert_eq!(starved_of_cpu(group.path()), Some(Nanos::from_micros(9)));
 }
 
 #[test]

@@ -22,6 +22,14 @@ fn policies_have_names_and_lengths() {
 }
 
 #[test]
+fn who_holds_the_job_first_says_for_how_long() {
+    let said = |text: &str| text.parse::<PolicyChoice>().unwrap().forewarning();
+    assert!(said("smart").unwrap().starts_with("smart holds the job for 60s first, "), "{:?}", said("smart"));
+    assert!(said("smart:500ms").unwrap().contains("for 3s first"), "{:?}", said("smart:500ms"));
+    assert_eq!([said("idletime"), said("manners")], [None, None]);
+}
+
+#[test]
 fn the_file_may_name_a_policy_and_the_command_line_wins() {
     let file = || parse("[run]\npolicy = \"smart:1s\"\ninterval = \"5ms\"\n").unwrap();
     let settings = Given::default().over(file()).unwrap();

@@ -44,6 +44,18 @@ fn the_line_says_what_is_waited_for() {
 }
 
 #[test]
+fn a_job_that_is_not_held_and_gets_no_cpu_is_not_said_to_run_as_it_likes() {
+    let starved = Status { starved: true, ..busy() };
+    assert!(
+        text(&starved).starts_with("lull running: others leave it no CPU | active 50% | "),
+        "{}",
+        text(&starved)
+    );
+    let held = Status { frozen: true, frozen_for_cpu: true, ..starved };
+    assert!(text(&held).starts_with("lull held: the foreground uses the CPUs | "), "{}", text(&held));
+}
+
+#[test]
 fn every_resource_is_told() {
     let shown = text(&busy());
     for part in [

@@ -29,12 +29,17 @@ pub struct LendSetting {
     pub trust: Nanos,
 }
 
+/// Where a job is held without a break, a tenth of what a 99th percentile leaves out.
+const FLOOR: Share = Share::ppm(1_000);
+/// Each end of a hold costs the foreground a request.
+const LONGEST: Nanos = Nanos::from_secs(1);
+
 impl Default for LendSetting {
     fn default() -> Self {
         Self {
             trial: TrialSetting::default(),
-            floor: Share::ppm(5_000),
-            longest: Nanos::from_millis(500),
+            floor: FLOOR,
+            longest: LONGEST,
             away: Nanos::from_secs(1),
             hold_off: Nanos::from_secs(20),
             longest_hold_off: Nanos::from_secs(300),

@@ -85,7 +85,7 @@ fn streams_end_on_the_best_rung_within_the_budget() {
 #[test]
 fn streams_beside_a_noisy_foreground_keep_the_promise_at_the_price_of_work() {
     let mut works = Vec::new();
-    for seed in 0..RUNS {
+    for seed in 0..MANY {
         let mut scene = Scene::new(streams, Service::Exponential, seed);
         scene.run(120);
         works.push(scene.run(120).work / scene.best_fixed());

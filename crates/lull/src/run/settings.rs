@@ -6,8 +6,8 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use lull_bench::units::Bytes;
 use lull_core::{
-    ControlSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, RoomSetting, Share, StartRule,
-    Variant,
+    ControlSetting, DepthChoice, HoldSetting, IntervalChoice, LendSetting, Loss, Nanos, RoomSetting, Share,
+    StartRule, Variant,
 };
 use lull_linux::gate::qdisc::QdiscPlan;
 use lull_linux::seccomp::Scope;
@@ -26,11 +26,6 @@ mod written;
 
 /// What the foreground may lose, unless the user says otherwise.
 const MAX_SLOWDOWN: Loss = Loss::percent(5);
-
-/// The job's least share of time on the CPUs: where it is held without a break, a tenth of what a 99th percentile leaves out.
-const CPU_FLOOR: Share = Share::ppm(1_000);
-/// The longest hold for the CPUs' sake: each end of one costs the foreground a request.
-const LONGEST_CPU_HOLD: Nanos = Nanos::from_secs(1);
 
 /// Which sensor observes the disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
@@ -375,12 +370,13 @@ impl Given {
                  give {needed} or more"
             );
         }
+        let lending = LendSetting::default();
         let longest = match longest_hold {
             Some(LongestHold::Off) => None,
             Some(LongestHold::AtMost(longest)) => Some(longest),
-            None => Some(LONGEST_CPU_HOLD),
+            None => Some(lending.longest),
         };
-        let floor = self.cpu_floor.or(file.cpu_floor).unwrap_or(CPU_FLOOR);
+        let floor = self.cpu_floor.or(file.cpu_floor).unwrap_or(lending.floor);
         let cpu =
             longest.filter(|_| lends(ResourceChoice::Cpu)).map(|longest| CpuAim { promise, floor, longest });
         let (low, high) = (self.mem_low.or(file.mem_low), self.mem_high.or(file.mem_high));

@@ -77,7 +77,7 @@ const LEAST_PAUSE: Nanos = Nanos::from_millis(8);
 const MOST_PAUSE: Nanos = Nanos::from_secs(16);
 /// Bounds on the time between two looks; while little is free but nobody grows, …
 const SOONEST: Nanos = Nanos::from_millis(4);
-const LATEST: Nanos = Nanos::from_secs(1);
+const LATEST: Nanos = Nanos::from_secs(4);
 /// … the time between looks grows to this, as one part in [`CALM_PART`] of the time since somebody grew. A glance is far cheaper
 /// than a look.
 const SCARCE: Nanos = Nanos::from_millis(100);

@@ -73,7 +73,9 @@ impl Doze {
         let until = now.plus(self.length).min(latest);
         if watches && watched >= WATCH && until >= now.plus(WATCH) {
             self.until = Some(until);
-            self.length = self.length.times(2).min(latest.since(now).max(WATCH));
+            if until < latest {
+                self.length = self.length.times(2);
+            }
         }
     }
 

@@ -241,7 +241,7 @@ fn a_foreground_that_stands_still_for_want_of_memory_is_pressure_too() {
 fn looks_are_rare_while_much_is_free() {
     let mut room = Room::new(RoomSetting::default());
     let view =
-        RoomView { total_bytes: 24 << 30, free_bytes: 20 << 30, job_bytes: MIB, ..RoomView::default() };
+        RoomView { total_bytes: 48 << 30, free_bytes: 40 << 30, job_bytes: MIB, ..RoomView::default() };
     assert_eq!(room.step(Nanos::ZERO, &view).next_look, LATEST);
     let scarce = RoomView { free_bytes: 0, ..view };
     assert_eq!(room.step(Nanos::ZERO, &scarce).next_look, SOONEST);

@@ -37,8 +37,9 @@ use crate::run::family::Family;
 
 /// How often the thread looks while the observer has nothing to wake it for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// … while the job touches nothing, as one that is held.
-const LOOK_AT_REST: Duration = Duration::from_secs(1);
+/// … while the job touches next to nothing, as one that is held: fewer pages than these between two looks.
+const LOOK_AT_REST: Duration = Duration::from_secs(4);
+const FEW_PAGES: u64 = 256;
 /// … while the job has dirty pages.
 const LOOK_DIRTY: Duration = Duration::from_millis(50);
 /// … and while pages are being written.
@@ -182,11 +183,11 @@ impl Keeper {
     fn look(&mut self, now: Nanos) {
         let counts = self.sensor.counts();
         let touched = counts.filled + counts.dirtied;
-        self.at_rest = touched == self.counted;
-        if self.at_rest {
+        let new = touched.saturating_sub(std::mem::replace(&mut self.counted, touched));
+        self.at_rest = new < FEW_PAGES;
+        if new == 0 {
             return;
         }
-        self.counted = touched;
         for take in 0..2 {
             if take > 0 {
                 std::thread::sleep(TURN);

@@ -49,10 +49,11 @@ use crate::run::supervisor::Nudge;
 pub(super) const SHORT_JOB: Nanos = Nanos::from_secs(1);
 /// A job with less than this in memory is left to the kernel.
 pub(crate) const LARGE_BYTES: u64 = 32 << 20;
-/// How often to look whether it has more.
+/// How often to look whether it has more, while it grows by [`GROWS_BYTES`] between two looks; else twice as long each time, …
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// … where each of its processes has to be asked.
-const LOOK_AT_EACH_EVERY: Duration = Duration::from_secs(1);
+const GROWS_BYTES: u64 = 1 << 20;
+/// … up to this, which is for each look where each of its processes has to be asked.
+const LOOK_LATEST: Duration = Duration::from_secs(1);
 
 /// When the job's memory begins to be managed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,13 +87,6 @@ impl Footprint {
         Self { of: group.map_or(Measure::Processes(family), Measure::Group), read_ahead }
     }
 
-    fn look_every(&self) -> Duration {
-        match &self.of {
-            Measure::Group(_) => LOOK_EVERY,
-            Measure::Processes(_) => LOOK_AT_EACH_EVERY,
-        }
-    }
-
     fn bytes(&self) -> u64 {
         let own = match &self.of {
             // The group goes with the job.
@@ -109,8 +103,16 @@ impl Footprint {
 
     /// Sleeps until the job is large.
     fn wait_until_large(&self) {
-        while self.bytes() < LARGE_BYTES {
-            std::thread::sleep(self.look_every());
+        let first = match &self.of {
+            Measure::Group(_) => LOOK_EVERY,
+            Measure::Processes(_) => LOOK_LATEST,
+        };
+        let (mut bytes, mut pause) = (self.bytes(), first);
+        while bytes < LARGE_BYTES {
+            std::thread::sleep(pause);
+            let before = std::mem::replace(&mut bytes, self.bytes());
+            let grows = bytes.saturating_sub(before) >= GROWS_BYTES;
+            pause = if grows { first } else { (2 * pause).min(LOOK_LATEST) };
         }
     }
 }

@@ -323,9 +323,14 @@ fn root_what_can_wait_is_told_when_a_burst_ends_and_not_before_its_time() {
         let before = cpus.observation(now()).foreground.ended;
         wait_until("a burst to end", || {
             questions.write_all(b"question\n").unwrap();
-            std::thread::sleep(Duration::from_millis(20));
-            cpus.observation(now()).foreground.ended > before
+            let asked = Instant::now();
+            let ended = || cpus.observation(now()).foreground.ended > before;
+            while !ended() && asked.elapsed() < Duration::from_millis(500) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            ended()
         });
+        wait_until("the echo sleeps", || echo.sleeps());
     };
     cpus.ask_wake_in_gap(now().plus(Nanos::from_secs(1_000)));
     ends_a_burst();

@@ -41,11 +41,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lull_core::Nanos;
 use serde::Serialize;
 
 use crate::probe::{CgroupFacts, Hierarchy, Trial};
-use crate::sense::pressure;
 
 mod confine;
 mod least;
@@ -271,11 +269,6 @@ impl JobGroup {
     pub fn is_frozen(&self) -> bool {
         let group = self.freezer.and_then(|index| self.groups.get(index));
         group.and_then(|group| group.is_frozen()).unwrap_or(false)
-    }
-
-    /// How long processes of the job wanted a CPU so far and none of them had one; `None` where no group tells.
-    pub fn starved_of_cpu(&self) -> Option<Nanos> {
-        self.groups.iter().find_map(|group| pressure::starved_of_cpu(group.path()))
     }
 
     /// Gives the job the idle class among CPU groups. `Ok(false)` if this host has none to give.

@@ -125,6 +125,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
     summary.wall_ns = outcome.wall.0;
     // The supervisor goes on for a moment after the job's end.
     summary.held_ns = summary.held_ns.min(summary.wall_ns);
+    // Its child began before the command did.
+    summary.starved_ns = summary.starved_ns.map(|starved_ns| starved_ns.min(summary.wall_ns));
     summary.status = Some(outcome.ending.status());
     if outcome.lost_supervisor {
         summary.notes.push(LOST.to_owned());

@@ -294,6 +294,8 @@ fn one(
         _ => None,
     };
     empty(&places.scratch)?;
+    // What earlier runs, or the making of the trees, left to be written would be written beside this one.
+    nix::unistd::sync();
     let cached = places.chill(work, instances)?;
     // Dropped after everything that runs in it.
     let group: Option<CpuGroup> = group_of(contender, HEADROOM.0, HEADROOM.1)?;

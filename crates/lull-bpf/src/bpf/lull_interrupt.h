@@ -14,9 +14,13 @@
  *                                                   there name no system call
  *   a system call                                   the task's stack
  *
- * Faults out of user mode name no system call either, and count as interrupts.
  * Programs on the beginnings and ends of interrupts would tell the same, and
  * cost as much as those on switches: there are as many.
+ *
+ * Edge cases: registers that name no system call are also those of faults out of
+ * user mode, of a return from a signal handler, and of what a tracer has
+ * changed. What is done then counts as an interrupt's: whom it wakes stays
+ * foreground.
  *
  * Source: include/linux/preempt.h; arch/x86/include/asm/irq_stack.h,
  * arch/x86/entry/entry_64.S.
@@ -24,10 +28,10 @@
 #ifndef LULL_INTERRUPT_H
 #define LULL_INTERRUPT_H
 
-/* A soft interrupt is served (the other bits of its byte: they are off), an interrupt, an NMI. */
+/* In the count: a soft interrupt is served; one of the others is, or an NMI. */
 #define LULL_SOFT_INTERRUPT 0x00000100u
-#define LULL_INTERRUPTS (0x00ff0000u | LULL_SOFT_INTERRUPT)
-/* A task's stack has so many bytes on x86; with KASAN more, of which these are the less likely. */
+#define LULL_HARD_INTERRUPT 0x1fff0000u
+/* The system calls that wake somebody go no deeper. */
 #define LULL_STACK_BYTES 16384
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -40,7 +44,6 @@ struct thread_info___counts {
 struct task_struct___counts {
 	struct thread_info___counts thread_info;
 	int softirq_disable_cnt;
-	void *stack;
 };
 #pragma clang attribute pop
 
@@ -50,25 +53,23 @@ static __always_inline int lull_is_interrupted(void *arguments)
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct task_struct___counts *task = (void *)current;
 	struct pt_regs___x86 *saved;
-	__u64 place;
-	__u32 count;
+	__u64 depth;
 
+	/* PREEMPT_RT: soft interrupts are served on the task's own stack. */
+	if (bpf_core_field_exists(task->softirq_disable_cnt) &&
+	    task->softirq_disable_cnt & LULL_SOFT_INTERRUPT)
+		return 1;
 	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax)) {
 		saved = (void *)bpf_task_pt_regs(current);
 		if ((long)saved->orig_ax < 0)
 			return 1;
-		/* What lies between two pointers is a number, which the verifier lets compare. */
-		place = arguments - (void *)current;
-		barrier_var(place);
-		place -= (__u64)task->stack - bpf_get_current_task();
-		return place >= LULL_STACK_BYTES;
+		/* The registers are saved at the beginning of the stack. */
+		depth = (void *)saved - arguments;
+		return depth >= LULL_STACK_BYTES;
 	}
 	if (!bpf_core_field_exists(task->thread_info.preempt_count))
 		return 1;
-	count = task->thread_info.preempt_count;
-	if (bpf_core_field_exists(task->softirq_disable_cnt))
-		count |= task->softirq_disable_cnt & LULL_SOFT_INTERRUPT;
-	return (count & LULL_INTERRUPTS) != 0;
+	return (task->thread_info.preempt_count & (LULL_HARD_INTERRUPT | LULL_SOFT_INTERRUPT)) != 0;
 }
 
 #endif

@@ -29,9 +29,9 @@ pub struct LendSetting {
     pub trust: Nanos,
 }
 
-/// Where a job is held without a break, a tenth of what a 99th percentile leaves out.
+/// The least share, of a CPU: beside a job that runs for no more than that a hundredth of the requests is not longer.
 const FLOOR: Share = Share::ppm(1_000);
-/// Each end of a hold costs the foreground a request.
+/// The longest hold, of a CPU: each end of one costs the foreground a request.
 const LONGEST: Nanos = Nanos::from_secs(1);
 
 impl Default for LendSetting {

@@ -40,8 +40,8 @@ pub fn stalled(text: &str) -> Option<Nanos> {
     total(text, "some ")
 }
 
-/// How long tasks of a v2 group wanted a CPU so far and none of them had one. A task that is frozen
-/// wants none, but one that has still to stop for that does.
+/// How long tasks of a v2 group wanted a CPU so far on which none of them ran, in the mean of the CPUs that they wanted. Others
+/// may have used it, or a quota be spent. A frozen task wants none; one that needs a CPU to freeze does.
 pub fn starved_of_cpu(directory: &Path) -> Option<Nanos> {
     total(&read_small(&directory.join("cpu.pressure")).ok()?, "full ")
 }

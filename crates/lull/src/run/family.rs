@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
-use lull_linux::sense::{machine, processes};
+use lull_linux::sense::{machine, pressure, processes};
 use lull_linux::stat_line::parent_of;
 
 /// How to find the job's processes.
@@ -44,6 +44,11 @@ impl Family {
     /// The processor time that the job has used; `None` without a control group that accounts it.
     pub(crate) fn cpu_time(&self) -> Option<Nanos> {
         self.groups.iter().find_map(|group| machine::group_time(group))
+    }
+
+    /// For how long the job wanted a CPU and had none; `None` without a control group that tells.
+    pub(crate) fn starved_of_cpu(&self) -> Option<Nanos> {
+        self.groups.iter().find_map(|group| pressure::starved_of_cpu(group))
     }
 
     /// All processes of the machine but the job's, front and supervisor.

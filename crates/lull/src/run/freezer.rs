@@ -59,11 +59,6 @@ impl Freezer {
         self.group.as_ref()
     }
 
-    /// How long the job wanted a CPU so far and had none; `None` where that is not known.
-    pub(crate) fn starved(&self) -> Option<Nanos> {
-        self.group.as_ref()?.starved_of_cpu()
-    }
-
     pub(crate) fn is_frozen(&self) -> bool {
         self.frozen_since.is_some()
     }

@@ -68,7 +68,7 @@ pub(crate) struct Status {
     pub(crate) waiting: usize,
     /// Whether the job is frozen.
     pub(crate) frozen: bool,
-    /// Whether others have left it no CPU for most of the time since the last report.
+    /// Whether it wanted a CPU and had none for most of the time since the last report.
     #[serde(default)]
     pub(crate) starved: bool,
     /// Mean foreground latency without and with background in service, once known.

@@ -42,8 +42,8 @@ impl PolicyChoice {
         let Self::Smart(setting) = self else { return None };
         let first = setting.window.times(u64::from(setting.windows));
         Some(format!(
-            "smart holds the job for {first} first, to see the foreground without it; --policy smart:WINDOW sets a shorter window than {}",
-            setting.window
+            "smart holds the job for {first} first, {} windows of {}, to see the foreground without it; --policy smart:WINDOW sets the window",
+            setting.windows, setting.window
         ))
     }
 

@@ -196,8 +196,7 @@ pub(crate) struct Summary {
     /// Times the job was frozen, and for how long in all.
     pub(crate) freezes: u64,
     pub(crate) frozen_ns: u64,
-    /// Time in which the job wanted a CPU and had none, since others used them all. Of a hold only the way into it can be in this:
-    /// a task stops when it is on a CPU.
+    /// Time in which the job wanted a CPU and had none: others used it, or a quota was spent.
     #[serde(default)]
     pub(crate) starved_ns: Option<u64>,
     /// The supervisor's own cost.
@@ -334,7 +333,7 @@ impl Summary {
             let _ = writeln!(text, "lull: frozen {}, {} in all", times(self.freezes), Nanos(self.frozen_ns));
         }
         if let Some(starved_ns) = self.starved_ns.filter(|ns| percent(*ns, self.wall_ns) >= STARVED_PERCENT) {
-            let _ = writeln!(text, "lull: others left it no CPU for {}", Nanos(starved_ns));
+            let _ = writeln!(text, "lull: it wanted a CPU and had none for {}", Nanos(starved_ns));
         }
         for disk in self.disks.iter().filter(|disk| disk.background_requests + disk.foreground_requests > 0) {
             let _ = write!(

@@ -118,14 +118,20 @@ pub(crate) fn set_weight(thread: u32, nice: libc::c_int) {
 /// From now on this thread, and those it starts, take no CPU from a task that runs when they are woken, unless that is of the idle
 /// class: what has slept for long would come first, however little it weighs, and stay until it sleeps again.
 fn let_others_run() {
-    let none = libc::sched_param { sched_priority: 0 };
-    // SAFETY: integers, and one sched_param that lives through the call; 0 is the calling thread. Its nice value stays. Who was given
-    // another policy keeps it.
-    unsafe {
-        if libc::sched_getscheduler(0) == libc::SCHED_OTHER {
-            libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none);
-        }
-    }
+    set_policy(libc::SCHED_BATCH, 0);
+}
+
+/// Until [`let_others_run`] this thread has the CPU when it wants it. The job that it lets go is on its CPU at once, and the kernel lets
+/// even the idle class have that until the next tick, for fairness, when this thread has to wait for another in between.
+fn come_first() {
+    set_policy(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 1);
+}
+
+fn set_policy(policy: libc::c_int, sched_priority: libc::c_int) {
+    let param = libc::sched_param { sched_priority };
+    // SAFETY: integers, and one sched_param that lives through the call; 0 is the calling thread. Its nice value stays. Who may not
+    // keeps what it has.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const param) };
 }
 
 fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
@@ -356,7 +362,7 @@ impl Supervisor {
         let session = unsafe { libc::getsid(libc::getppid()) };
         let mut sessions = lone.then(|| (Sessions::of_job_started_in(session), Nanos::ZERO));
         let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
-        let (mut told, mut starved, mut healed) = (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
+        let (mut told, mut healed, mut cpu_so_far) = (Nanos::ZERO, Nanos::ZERO, [Nanos::ZERO; 2]);
         let (mut has_begun, mut job_ended) = (false, false);
         loop {
             let now = clock::now();
@@ -390,7 +396,12 @@ impl Supervisor {
                 self.notes.push(complaint);
             }
             let Next { at } = guard.turn(now);
-            freezer.set(now, has_begun && guard.wants_frozen(now));
+            let is_held = has_begun && guard.wants_frozen(now);
+            let lets_go = freezer.is_frozen() && !is_held;
+            if lets_go {
+                come_first();
+            }
+            freezer.set(now, is_held);
             if let Some(bpf) = bpf.as_ref().filter(|_| now.since(healed) >= HEAL_EVERY) {
                 healed = now;
                 for (device, oldest) in guard.disks.iter().filter_map(|disk| disk.oldest(now)) {
@@ -406,12 +417,12 @@ impl Supervisor {
             }
             if self.status_every.is_some_and(|every| now.since(told) >= every) {
                 let span = now.since(std::mem::replace(&mut told, now));
-                let before = std::mem::replace(&mut starved, freezer.starved().unwrap_or_default());
                 let mut status = tell::status(&guard, &freezer, now, began);
-                status.starved = starved.since(before) >= Nanos(span.0 / 2);
                 status.memory =
                     memory.as_ref().and_then(MemoryStart::summary).map(|memory| memory.short_text());
                 drop(guard);
+                let so_far = [family.starved_of_cpu(), family.cpu_time()].map(Option::unwrap_or_default);
+                status.starved = tell::is_starved(span, std::mem::replace(&mut cpu_so_far, so_far), so_far);
                 self.tell(&FromSupervisor::Status(Box::new(status)));
             } else {
                 drop(guard);
@@ -434,6 +445,7 @@ impl Supervisor {
                     }
                     let mut summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
                     summary.memory = memory.as_ref().and_then(MemoryStart::summary);
+                    summary.starved_ns = family.starved_of_cpu().map(|starved| starved.0);
                     if let Some((memory, error)) = memory.as_ref().and_then(|m| Some((m, m.failure()?))) {
                         match memory.was_named() {
                             true => summary.unmet.push(format!("--resources memory: {error}")),
@@ -461,6 +473,9 @@ impl Supervisor {
                 self.status_every.filter(|_| !sleep.is_forgotten(FRONT)).map(|every| told.plus(every));
             let group = ending.then(|| now.plus(GROUP_CHECK));
             sleep.until([at, checks, group].into_iter().flatten().min());
+            if lets_go {
+                let_others_run();
+            }
             if sleep.is_ready(NUDGE) {
                 nudge.take();
             }

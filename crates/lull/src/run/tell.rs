@@ -48,7 +48,7 @@ impl Supervisor {
             read_ahead_bytes: engine.read_ahead_bytes(),
             freezes: freezer.count(),
             frozen_ns: freezer.total(now).0,
-            starved_ns: freezer.starved().map(|starved| starved.0),
+            starved_ns: None,
             supervisor_cpu_ns: cpu,
             supervisor_peak_bytes: peak,
             startup_ns: began.since(self.born).0,
@@ -84,6 +84,12 @@ fn disk_summary(disk: &Disk) -> DiskSummary {
         loss: disk.estimate().map(|estimate| estimate.loss.fraction()),
         slowdown: disk.control.slowdown().map(Into::into),
     }
+}
+
+/// Whether the job got next to no CPU in a span although it wanted some: by how long it was starved and what it used, before and after.
+pub(super) fn is_starved(span: Nanos, before: [Nanos; 2], after: [Nanos; 2]) -> bool {
+    let [starved, used] = std::array::from_fn(|i| after[i].since(before[i]));
+    starved >= Nanos(span.0 / 2) && used < Nanos(span.0 / 10)
 }
 
 /// What the status line shows now.
@@ -122,3 +128,6 @@ pub(super) fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nano
     }
     status
 }
+
+#[cfg(test)]
+mod tests;

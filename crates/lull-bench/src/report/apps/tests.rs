@@ -152,6 +152,20 @@ fn of_few_requests_the_longest_is_not_called_a_percentile() {
 }
 
 #[test]
+fn who_protects_as_well_sets_the_background_work_that_is_wanted() {
+    let gentle = |record: Record| match record {
+        Record::Run(like) if like.contender == "smart" => run(&like.case, "smart", like.round, 10, 350),
+        other => other,
+    };
+    let records: Vec<Record> = records().into_iter().map(gentle).collect();
+    let study = Study::of(&records);
+    let text = markdown(&study, &Verdicts::of(&study, &records).unwrap(), "");
+    assert!(text.contains("| 0.60 [0.60–0.60] | 0.343 (smart) | – |"), "{text}");
+    let aim = "background / solo (beside smart, the best that protects as well) 0.6 (wanted: at least 0.343)";
+    assert!(text.contains(aim), "{text}");
+}
+
+#[test]
 fn one_round_has_no_interval_and_is_called_one() {
     let first = |record: &Record| !matches!(record, Record::Run(run) if run.round > 1);
     let records: Vec<Record> = records().into_iter().filter(first).collect();

@@ -69,7 +69,7 @@ fn head(status: &Status) -> String {
         (true, ..) if status.frozen_for_cpu => "held: the foreground uses the CPUs",
         (true, ..) if status.frozen_for_net => "held: the foreground uses the network",
         (true, ..) => "frozen: the foreground uses the disk",
-        (_, 0, _) if status.starved => "running: others leave it no CPU",
+        (_, 0, _) if status.starved => "running, but gets no CPU",
         (_, 0, 'I' | 'B') => "running",
         (_, 0, _) => "running (no call waits)",
         (_, _, 'F') => "waiting: the foreground uses the disk",
@@ -83,6 +83,7 @@ fn head(status: &Status) -> String {
 fn brief(status: &Status) -> &'static str {
     match (status.frozen, status.waiting, status.state) {
         (true, ..) => "lull held",
+        (_, 0, _) if status.starved => "lull starved",
         (_, 0, _) | (_, _, 'I' | 'B') => "lull running",
         _ => "lull waiting",
     }

@@ -80,7 +80,7 @@ fn a_job_without_a_cpu_is_told_for_how_long_if_that_is_worth_a_line() {
     let told = |starved_ns| {
         Summary { is_complete: true, wall_ns: 20_000_000_000, starved_ns, ..Summary::default() }.text()
     };
-    assert!(told(Some(15_100_000_000)).contains("lull: others left it no CPU for 15.1s\n"));
+    assert!(told(Some(15_100_000_000)).contains("lull: it wanted a CPU and had none for 15.1s\n"));
     assert!(!told(Some(100_000_000)).contains("no CPU"));
     assert!(!told(None).contains("no CPU"));
 }

@@ -47,7 +47,7 @@ fn the_line_says_what_is_waited_for() {
 fn a_job_that_is_not_held_and_gets_no_cpu_is_not_said_to_run_as_it_likes() {
     let starved = Status { starved: true, ..busy() };
     assert!(
-        text(&starved).starts_with("lull running: others leave it no CPU | active 50% | "),
+        text(&starved).starts_with("lull running, but gets no CPU | active 50% | "),
         "{}",
         text(&starved)
     );

@@ -88,8 +88,8 @@ pub(crate) struct RunArgs {
     /// Who decides when the job is held: idletime (default), smart or manners.
     ///
     /// `smart` learns when the foreground is busy with the CPUs, in windows of 10s or of WINDOW, and suspends the job for so
-    /// long; for the first six windows (a minute by default) it holds the job in any case. `manners` watches the job's own progress, in samples of 100ms or of SAMPLE, and suspends it, ever longer, when
-    /// that falls. Both hold the whole job and take none of the options about resources.
+    /// long; for the first six windows (a minute by default) it holds the job in any case. `manners` watches the job's own
+    /// progress, in samples of 100ms or of SAMPLE, and suspends it, ever longer, when that falls. Both hold the whole job and take none of the options about resources.
     #[arg(long, value_name = "idletime|smart[:WINDOW]|manners[:SAMPLE]")]
     pub(crate) policy: Option<PolicyChoice>,
 

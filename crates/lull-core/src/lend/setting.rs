@@ -29,9 +29,9 @@ pub struct LendSetting {
     pub trust: Nanos,
 }
 
-/// The least share, of a CPU: beside a job that runs for no more than that a hundredth of the requests is not longer.
+/// The least share, of CPUs: a job that runs for no more makes fewer than one request in a hundred longer.
 const FLOOR: Share = Share::ppm(1_000);
-/// The longest hold, of a CPU: each end of one costs the foreground a request.
+/// The longest hold, of CPUs: each end of one costs the foreground a request.
 const LONGEST: Nanos = Nanos::from_secs(1);
 
 impl Default for LendSetting {

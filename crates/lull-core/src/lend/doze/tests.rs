@@ -44,6 +44,11 @@ fn without_a_gap_most_of_the_time_is_not_watched_and_the_least_share_is_not_late
     let slept: u64 = lengths.iter().map(|length| length.0).sum();
     assert!(slept > ms(8_500).0, "{lengths:?}");
     assert!(lengths.iter().all(|length| (WATCH..=ms(500)).contains(length)), "{lengths:?}");
+    let last = lengths.iter().rev().take(10);
+    assert!(
+        last.copied().all(|length| length >= ms(450)),
+        "one between two runs of the least share: {lengths:?}"
+    );
 }
 
 #[test]

@@ -11,7 +11,8 @@
 #define PF_KTHREAD 0x00200000
 #define LULL_PARENTS 8
 
-/* The few kernel structures that are read, by name; CO-RE finds the offsets. */
+/* The few kernel structures that are read, by name; CO-RE finds the offsets, and the sizes of what is
+ * unsigned on both sides. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct task_group {
 	int idle;
@@ -35,7 +36,7 @@ struct css_set {
 struct task_struct {
 	int pid;
 	int tgid;
-	int on_rq;
+	unsigned int on_rq; /* one byte since 7.3 */
 	unsigned int flags;
 	unsigned int policy;
 	struct task_struct *real_parent;

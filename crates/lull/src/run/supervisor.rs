@@ -427,6 +427,7 @@ impl Supervisor {
             } else {
                 drop(guard);
             }
+            let had_begun = has_begun;
             if sleep.is_ready(FRONT) {
                 let front_gone = self.hear(|supervisor, message| {
                     match message {
@@ -469,10 +470,12 @@ impl Supervisor {
             if ended && memory.as_mut().is_none_or(|memory| memory.is_done(now)) {
                 break;
             }
+            // The job may have to be held at once.
+            let begins = (has_begun && !had_begun).then_some(now);
             let checks =
                 self.status_every.filter(|_| !sleep.is_forgotten(FRONT)).map(|every| told.plus(every));
             let group = ending.then(|| now.plus(GROUP_CHECK));
-            sleep.until([at, checks, group].into_iter().flatten().min());
+            sleep.until([at, begins, checks, group].into_iter().flatten().min());
             if lets_go {
                 let_others_run();
             }

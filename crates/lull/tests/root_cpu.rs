@@ -26,6 +26,10 @@ impl Computing {
         let script = "while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; sleep 0.002; done";
         Self(Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap())
     }
+
+    fn without_a_pause() -> Self {
+        Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
 }
 
 impl Drop for Computing {
@@ -245,8 +249,7 @@ fn root_beside_a_foreground_that_never_sleeps_a_job_ends() {
         return;
     }
     let cpus = std::thread::available_parallelism().unwrap().get();
-    let spin = || Computing(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
-    let _spinners: Vec<Computing> = (1..cpus.max(2)).map(|_| spin()).collect();
+    let _spinners: Vec<Computing> = (1..cpus.max(2)).map(|_| Computing::without_a_pause()).collect();
     let summary = summary_after_a_hold();
     assert!(summary["cpu"]["foreground_busy_ns"].as_u64().unwrap() > 0, "{summary}");
 }
@@ -257,8 +260,7 @@ fn root_a_job_without_a_cpu_is_told_for_how_long() {
         return;
     }
     let cpus = std::thread::available_parallelism().unwrap().get();
-    let spin = || Computing(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
-    let _spinners: Vec<Computing> = (0..2 * cpus).map(|_| spin()).collect();
+    let _spinners: Vec<Computing> = (0..2 * cpus).map(|_| Computing::without_a_pause()).collect();
     // Nobody holds it; it is the kernel that gives it nothing.
     let summary = summary_of(&["--resources", "disk"], &job(3));
     let Some(starved_ns) = summary["starved_ns"].as_u64() else {

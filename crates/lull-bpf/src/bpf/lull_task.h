@@ -11,8 +11,8 @@
 #define PF_KTHREAD 0x00200000
 #define LULL_PARENTS 8
 
-/* The few kernel structures that are read, by name; CO-RE finds the offsets, and the sizes of what is
- * unsigned on both sides. */
+/* The few kernel structures that are read, by name; CO-RE finds the offsets, and the sizes of what
+ * is unsigned on both sides. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct task_group {
 	int idle;

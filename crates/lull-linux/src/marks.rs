@@ -27,9 +27,11 @@
 pub mod apply;
 mod plan;
 pub mod sessions;
+mod turn;
 
-pub use apply::{Mark, MarkSet, enter, serve_the_foreground};
+pub use apply::{Mark, MarkSet, enter};
 pub use plan::{Choice, Effect, Plan, Reason};
+pub use turn::{come_first, let_others_run, serve_the_foreground};
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ const OOM_SCORE_MAX: i32 = 1000;
 /// Long enough for timers to fire together, short beside the disk's and the user's times.
 const TIMER_SLACK_NS: libc::c_ulong = 1_000_000;
 const NICE_LOWEST: libc::c_int = 19;
-const IOPRIO_WHO_PROCESS: libc::c_int = 1;
+pub(super) const IOPRIO_WHO_PROCESS: libc::c_int = 1;
 
 /// One mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -88,19 +88,6 @@ pub fn enter(entries: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         Errno::result(written)?;
     }
     Ok(())
-}
-
-/// Lets the calling thread, of a process that marked itself, run when its time has come and use the disk like others: for work
-/// that the foreground would wait for. A nice value would not do, since it counts only within the session where the kernel
-/// groups by session. Who may not is as slow as before.
-pub fn serve_the_foreground() {
-    let lowest = libc::sched_param { sched_priority: 1 };
-    // SAFETY: integers, and one sched_param that lives through the call; 0 is the calling thread. Without an I/O class of its own
-    // its class follows from its CPU priority.
-    unsafe {
-        libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0);
-        libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const lowest);
-    }
 }
 
 fn set(mark: Mark) -> bool {

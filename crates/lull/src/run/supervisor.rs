@@ -19,7 +19,7 @@ use lull_linux::clock;
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::sessions::Sessions;
-use lull_linux::marks::{Mark, MarkSet};
+use lull_linux::marks::{Mark, MarkSet, come_first, let_others_run};
 use lull_linux::seccomp::Listener;
 use lull_linux::seccomp::listener::Received;
 
@@ -113,25 +113,6 @@ pub(crate) fn set_weight(thread: u32, nice: libc::c_int) {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, nice) };
     // There is no such file without autogroup.
     let _ = std::fs::write(format!("/proc/{thread}/autogroup"), nice.to_string());
-}
-
-/// From now on this thread, and those it starts, take no CPU from a task that runs when they are woken, unless that is of the idle
-/// class: what has slept for long would come first, however little it weighs, and stay until it sleeps again.
-fn let_others_run() {
-    set_policy(libc::SCHED_BATCH, 0);
-}
-
-/// Until [`let_others_run`] this thread has the CPU when it wants it. The job that it lets go is on its CPU at once, and the kernel lets
-/// even the idle class have that until the next tick, for fairness, when this thread has to wait for another in between.
-fn come_first() {
-    set_policy(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 1);
-}
-
-fn set_policy(policy: libc::c_int, sched_priority: libc::c_int) {
-    let param = libc::sched_param { sched_priority };
-    // SAFETY: integers, and one sched_param that lives through the call; 0 is the calling thread. Its nice value stays. Who may not
-    // keeps what it has.
-    unsafe { libc::sched_setscheduler(0, policy, &raw const param) };
 }
 
 fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
@@ -397,10 +378,7 @@ impl Supervisor {
             }
             let Next { at } = guard.turn(now);
             let is_held = has_begun && guard.wants_frozen(now);
-            let lets_go = freezer.is_frozen() && !is_held;
-            if lets_go {
-                come_first();
-            }
+            let first = (freezer.is_frozen() && !is_held).then(come_first).flatten();
             freezer.set(now, is_held);
             if let Some(bpf) = bpf.as_ref().filter(|_| now.since(healed) >= HEAL_EVERY) {
                 healed = now;
@@ -476,9 +454,7 @@ impl Supervisor {
                 self.status_every.filter(|_| !sleep.is_forgotten(FRONT)).map(|every| told.plus(every));
             let group = ending.then(|| now.plus(GROUP_CHECK));
             sleep.until([at, begins, checks, group].into_iter().flatten().min());
-            if lets_go {
-                let_others_run();
-            }
+            drop(first);
             if sleep.is_ready(NUDGE) {
                 nudge.take();
             }

@@ -273,6 +273,18 @@ impl Proc {
         }
     }
 
+    /// Waits for its end until about then, never less; gives up when the harness is asked to stop.
+    pub fn wait_until(&mut self, until: Nanos) -> Result<Option<Exit>, Error> {
+        while clock::now() < until {
+            if let Some(exit) = self.poll()? {
+                return Ok(Some(exit));
+            }
+            stop::check()?;
+            self.pause();
+        }
+        Ok(None)
+    }
+
     /// Sleeps until the process ends, at most for [`POLL`].
     fn pause(&self) {
         match &self.handle {

@@ -4,7 +4,9 @@
 //! (*coordinated omission*). Here the instants are a sequence of their own: they depend on the seed, never on how long
 //! a request took. A late request is still measured from the instant at which it should have arrived.
 //!
-//! Gaps are exponential (Poisson arrivals) or all the same.
+//! Gaps are exponential (Poisson arrivals) or all the same. Where they are random, those that are counted are a sequence of
+//! their own, begun anew when the warm-up ends: contenders with different warm-ups are compared by the same arrivals, and where
+//! these come close together decides the longest requests.
 
 use lull_core::Nanos;
 
@@ -15,12 +17,17 @@ use crate::load::think::{Spread, Think};
 pub struct Arrivals {
     last: Nanos,
     gaps: Think,
+    /// When the warm-up ends, and the gaps from then on.
+    counted: Option<(Nanos, Think)>,
 }
 
 impl Arrivals {
-    /// Arrivals after `begin` whose gaps have this mean; the same seed gives the same instants.
-    pub fn new(begin: Nanos, mean_gap: Nanos, spread: Spread, seed: u64) -> Self {
-        Self { last: begin, gaps: Think::new(mean_gap, spread, seed) }
+    /// Arrivals after `begin` whose gaps have this mean. Those after `begun`, where counting begins, depend on nothing but the
+    /// seed if they are random; at a constant rate the gap at `begun` is as long as the others.
+    pub fn new([begin, begun]: [Nanos; 2], mean_gap: Nanos, spread: Spread, seed: u64) -> Self {
+        let gaps = |seed| Think::new(mean_gap, spread, seed);
+        let counted = (spread == Spread::Exponential).then(|| (begun, gaps(seed)));
+        Self { last: begin, gaps: gaps(!seed), counted }
     }
 }
 
@@ -28,7 +35,15 @@ impl Iterator for Arrivals {
     type Item = Nanos;
 
     fn next(&mut self) -> Option<Nanos> {
-        self.last = self.last.plus(self.gaps.next_span());
+        let next = self.last.plus(self.gaps.next_span());
+        // Exponential gaps have no memory, so that to begin anew in the midst of one changes nothing else.
+        self.last = match self.counted.take_if(|(begun, _)| next >= *begun) {
+            Some((begun, gaps)) => {
+                self.gaps = gaps;
+                begun.plus(self.gaps.next_span())
+            }
+            None => next,
+        };
         Some(self.last)
     }
 }

@@ -130,9 +130,11 @@ impl Connection {
     }
 }
 
-/// Whether the load is there, so long after its start, if it comes for `half` and goes for as long.
-fn is_wave(since: Nanos, half: Nanos) -> bool {
-    (since.as_nanos() / half.as_nanos().max(1)).is_multiple_of(2)
+/// Whether the load is there, if it comes for `half` from `begun` on, goes for as long, and did so before.
+fn is_wave(at: Nanos, begun: Nanos, half: Nanos) -> bool {
+    let half = half.as_nanos().max(1);
+    let phase = |at: Nanos| u128::from(at.as_nanos()) % (2 * u128::from(half));
+    (phase(at) + 2 * u128::from(half) - phase(begun)) % (2 * u128::from(half)) < u128::from(half)
 }
 
 #[derive(Debug, Default)]
@@ -152,8 +154,8 @@ pub fn run(args: &ClientArgs) -> Result<LoadReport, Error> {
     let begun = start.plus(args.shift.warmup);
     let end = args.shift.end(begun);
     let gap = Nanos(1_000_000_000 / args.rate);
-    let asks = |arrival: &Nanos| args.waves.is_none_or(|half| is_wave(arrival.since(start), half));
-    let mut arrivals = Arrivals::new(start, gap, args.spread, args.seed).filter(asks).peekable();
+    let asks = |arrival: &Nanos| args.waves.is_none_or(|half| is_wave(*arrival, begun, half));
+    let mut arrivals = Arrivals::new([start, begun], gap, args.spread, args.seed).filter(asks).peekable();
     let mut random = fastrand::Rng::with_seed(args.seed);
     let mut waiting = VecDeque::new();
     let mut counted = Counted::default();

@@ -6,7 +6,7 @@
 //! A closed loop, as people are: who waits for the compiler does not edit meanwhile. So the rate falls when it is slow, and both are
 //! reported. A compile takes a large part of a second, so a window of ten seconds holds few; its p99 is its longest.
 //!
-//! Edge cases: a compile that is running when the window ends is finished and counted. Each edit adds a comment line to the file; the
+//! Edge cases: think times begin anew with the counting, so that they do not depend on how long the warm-up was. A compile that is running when the window ends is finished and counted. Each edit adds a comment line to the file; the
 //! project is made anew when it is gone.
 
 use std::ffi::OsString;
@@ -68,10 +68,15 @@ pub fn run(args: &EditArgs) -> Result<LoadReport, Error> {
     make(&args.project)?;
     let begun = clock::now().plus(args.shift.warmup);
     let end = args.shift.end(begun);
-    let mut think = Think::new(args.think, Spread::Exponential, args.seed);
+    let think = |seed| Think::new(args.think, Spread::Exponential, seed);
+    let (mut thinks, mut counted) = (think(!args.seed), Some(think(args.seed)));
     let mut latencies = Recorder::new();
     for count in 0.. {
-        let wake = clock::now().plus(think.next_span());
+        let now = clock::now();
+        if let Some(counted) = counted.take_if(|_| now >= begun) {
+            thinks = counted;
+        }
+        let wake = now.plus(thinks.next_span());
         let is_over = || stop::requested() || end.is_some_and(|end| clock::now() >= end);
         while !is_over() && clock::now() < wake {
             clock::sleep_until(wake.min(clock::now().plus(LONGEST_SLEEP)));

@@ -4,7 +4,15 @@
 //! the wait for a free session included: an open loop. Its own report knows means only, so the log is read: one line per
 //! transaction with its duration and the time at which it ended. What was scheduled within the window is counted.
 //!
-//! Edge cases: pgbench writes its log when it ends, so it runs for the window's length by itself, and two seconds longer. What it was to
+//! The transactions that come close together make the longest requests, so contenders with different warm-ups are compared by the same ones:
+//! a pgbench with the seed begins [`LEAD`] before the window, and the rest of the warm-up is another one's, which ends as it begins.
+//!
+//! ```text
+//!   warm-up: pgbench, other seed, not logged     │ pgbench, the seed ……………………………………………… +2 s
+//!   ─────────────────────────────────────────────┼──── LEAD ────┼──── window ────┼──────────▶
+//! ```
+//!
+//! Edge cases: of a warm-up shorter than [`LEAD`] there is only the second, and the window holds other transactions than after a longer one. pgbench writes its log when it ends, so it runs for the window's length by itself, and two seconds longer. What it was to
 //! begin within the window and had not begun when it ends is never logged: it begins transactions in their order, so these are those
 //! after the last one that is logged. They are counted as given up, at the rate, with their age when pgbench ended. A window that is cut
 //! short counts what was logged until then. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a
@@ -29,6 +37,9 @@ const DEFAULT_SECONDS: f64 = 10.0;
 
 /// How long pgbench goes on after the window, so that transactions that are late at its end are logged with their delay.
 const AFTER: Nanos = Nanos::from_secs(2);
+
+/// How long before the window the counted pgbench begins: its sessions are made and warm when it is counted.
+const LEAD: Nanos = Nanos::from_secs(1);
 
 /// Arguments of `load app-pgbench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -64,7 +75,7 @@ pub struct PgbenchArgs {
 
 impl PgbenchArgs {
     /// For a window that ends after so many seconds.
-    fn argv(&self, seconds: f64, log: &Path) -> Vec<OsString> {
+    fn argv(&self, seconds: f64, seed: u64, log: Option<&Path>) -> Vec<OsString> {
         let whole_seconds = (seconds + AFTER.as_secs_f64()).ceil();
         let words = [
             ("--host", self.socket.clone().into_os_string()),
@@ -74,11 +85,13 @@ impl PgbenchArgs {
             ("--client", self.clients.to_string().into()),
             ("--jobs", "1".into()),
             ("--time", format!("{whole_seconds:.0}").into()),
-            ("--random-seed", self.seed.to_string().into()),
-            ("--log-prefix", log.to_owned().into_os_string()),
+            ("--random-seed", seed.to_string().into()),
         ];
-        let mut argv = vec![self.pgbench.clone().into_os_string(), "--no-vacuum".into(), "--log".into()];
+        let mut argv = vec![self.pgbench.clone().into_os_string(), "--no-vacuum".into()];
         argv.extend(words.into_iter().flat_map(|(flag, value)| [flag.into(), value]));
+        if let Some(prefix) = log {
+            argv.extend(["--log".into(), "--log-prefix".into(), prefix.to_owned().into_os_string()]);
+        }
         argv.push(self.database.clone().into());
         argv
     }
@@ -147,17 +160,35 @@ fn never_begun(
     (1..).map(|count| from.plus(gap.times(count))).take_while(|due| *due < ended).collect()
 }
 
+/// Has other transactions made than those of the window, for so long; the process goes on.
+fn warm_up(args: &PgbenchArgs, length: Nanos) -> Result<Proc, Error> {
+    let until = clock::now().plus(length);
+    // It ends by being stopped, whole seconds being all that it knows.
+    let argv = args.argv(length.as_secs_f64(), !args.seed, None);
+    let (mut process, _stdout) = Proc::spawn(&argv, Options::default())?;
+    match process.wait_until(until)? {
+        Some(exit) => Err(process.failed(&format!("ended with {}", exit.status))),
+        None => Ok(process),
+    }
+}
+
 /// Runs pgbench to its end, or until stopped.
 pub fn run(args: &PgbenchArgs) -> Result<LoadReport, Error> {
     let logs = tempfile::tempdir().to("make a directory for pgbench's log")?;
     let length = args.shift.seconds.unwrap_or(DEFAULT_SECONDS);
+    let lead = args.shift.warmup.min(LEAD);
+    let others = Nanos(args.shift.warmup.as_nanos() - lead.as_nanos());
+    let others = if others > Nanos::ZERO { Some(warm_up(args, others)?) } else { None };
     let started = clock::now();
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
     let wall_us = u64::try_from(wall).unwrap_or(u64::MAX);
-    let begun = started.plus(args.shift.warmup);
+    let begun = started.plus(lead);
     let planned = begun.plus(Nanos(crate::units::whole(length * 1e9)));
-    let argv = args.argv(args.shift.warmup.as_secs_f64() + length, &logs.path().join("log"));
+    let argv = args.argv(lead.as_secs_f64() + length, args.seed, Some(&logs.path().join("log")));
     let (mut process, _stdout) = Proc::spawn(&argv, Options::default())?;
+    if let Some(mut others) = others {
+        others.stop()?;
+    }
     let is_whole = match process.wait() {
         Ok(exit) if exit.status.success() => true,
         Ok(exit) => return Err(process.failed(&format!("ended with {}", exit.status))),

@@ -83,7 +83,8 @@ pub fn run(args: &ServeArgs) -> Result<LoadReport, Error> {
     let start = clock::now().plus(START);
     let begun = start.plus(args.shift.warmup);
     let end = args.shift.end(begun);
-    let arrivals = Arrivals::new(start, gap_for_load(args.service, args.load), args.spread, args.seed);
+    let arrivals =
+        Arrivals::new([start, begun], gap_for_load(args.service, args.load), args.spread, args.seed);
     let give_up = AtomicU64::new(Nanos::MAX.as_nanos());
     let (generated, served) = thread::scope(|scope| {
         let server =

@@ -75,6 +75,10 @@ fn requests_that_a_silent_server_never_answers_are_counted_from_their_arrival() 
 #[test]
 fn a_wave_asks_and_rests_in_turn() {
     let half = Nanos::from_secs(2);
-    let asks: Vec<bool> = (0..8).map(|second| is_wave(Nanos::from_secs(second), half)).collect();
-    assert_eq!(asks, [true, true, false, false, true, true, false, false]);
+    let asks = |begun| {
+        (9..17).map(|at| is_wave(Nanos::from_secs(at), Nanos::from_secs(begun), half)).collect::<Vec<_>>()
+    };
+    assert_eq!(asks(9), [true, true, false, false, true, true, false, false]);
+    assert_eq!(asks(13), asks(9), "before the counting as after it");
+    assert_eq!(asks(12), [true, false, false, true, true, false, false, true]);
 }

@@ -51,7 +51,7 @@ fn pgbench_runs_longer_than_the_window() {
         clients: 1,
         seed: 1,
     };
-    let argv = args.argv(3.5, Path::new("/log"));
+    let argv = args.argv(3.5, 7, Some(Path::new("/log")));
     let time = argv.iter().skip_while(|word| *word != "--time").nth(1);
     assert_eq!(time, Some(&OsString::from("6")));
 }

@@ -19,7 +19,7 @@ fn every_scheduled_arrival_of_the_window_is_counted_once() {
     // The same arrivals, counted from the schedule alone: after the warm-up, before the end.
     let start = Nanos(report.started_ns - 100_000_000);
     let (begun, end) = (Nanos(report.started_ns), Nanos(report.started_ns + 300_000_000));
-    let due = Arrivals::new(start, Nanos::from_micros(400), Spread::Exponential, 9)
+    let due = Arrivals::new([start, begun], Nanos::from_micros(400), Spread::Exponential, 9)
         .take_while(|at| *at < end)
         .filter(|at| *at >= begun)
         .count();

@@ -46,7 +46,10 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
 
 /// Commands whose mistakes are told in one line, and their exit status then: standard error of `lull run` belongs to the job's user,
 /// `lull set` is for scripts.
-const TERSE: [(&str, i32); 2] = [("run", STATUS_LULL_FAILED), ("set", 2)];
+const TERSE: [(&str, i32); 2] = [("run", STATUS_LULL_FAILED), ("set", STATUS_MISUSED as i32)];
+
+/// Exit status of a command that was given what it does not take, as clap has it.
+const STATUS_MISUSED: u8 = 2;
 
 /// An error of clap about these words in one line.
 fn one_line(error: &clap::Error, words: &[String]) -> String {
@@ -96,7 +99,11 @@ fn main() -> ExitCode {
             let words: Vec<String> =
                 std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
             let terse = TERSE.into_iter().find(|(name, _)| words.get(1).is_some_and(|word| word == name));
-            let Some((name, status)) = terse.filter(|_| error.use_stderr()) else { error.exit() };
+            let Some((name, status)) = terse.filter(|_| error.use_stderr()) else {
+                let Some(line) = negative(&error, &words) else { error.exit() };
+                eprintln!("lull: {line}");
+                return ExitCode::from(STATUS_MISUSED);
+            };
             eprintln!("lull: {}; see lull {name} --help", one_line(&error, &words));
             return ExitCode::from(u8::try_from(status).unwrap_or(1));
         }

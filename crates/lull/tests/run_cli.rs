@@ -132,6 +132,15 @@ fn mistakes_of_lull_set_are_told_in_one_line() {
 }
 
 #[test]
+fn a_time_below_zero_is_told_by_its_option_in_every_command() {
+    let told = |words: &[&str]| output(lull().args(words));
+    let window = told(&["bench", "apps", "--smart-window", "-5s"]);
+    assert_told(&window, 2, &["--smart-window -5s:", "less than zero"]);
+    let seconds = told(&["record", "--seconds", "-5s"]);
+    assert_told(&seconds, 2, &["--seconds -5s:", "less than zero"]);
+}
+
+#[test]
 fn mistakes_in_the_configuration_file_are_told_with_its_name_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("lull.toml");

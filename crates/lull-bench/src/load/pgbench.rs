@@ -5,14 +5,15 @@
 //! transaction with its duration and the time at which it ended. What was scheduled within the window is counted.
 //!
 //! The transactions that come close together make the longest requests, so contenders with different warm-ups are compared by the same ones:
-//! a pgbench with the seed begins [`LEAD`] before the window, and the rest of the warm-up is another one's, which ends as it begins.
+//! a pgbench with the seed begins a second before the window, and the rest of the warm-up is another one's, which ends as it begins.
 //!
 //! ```text
 //!   warm-up: pgbench, other seed, not logged     │ pgbench, the seed ……………………………………………… +2 s
 //!   ─────────────────────────────────────────────┼──── LEAD ────┼──── window ────┼──────────▶
 //! ```
 //!
-//! Edge cases: of a warm-up shorter than [`LEAD`] there is only the second, and the window holds other transactions than after a longer one. pgbench writes its log when it ends, so it runs for the window's length by itself, and two seconds longer. What it was to
+//! Edge cases: of a warm-up shorter than that there is only the second, and the window holds other transactions than after a longer
+//! one. pgbench writes its log when it ends, so it runs for the window's length by itself, and two seconds longer. What it was to
 //! begin within the window and had not begun when it ends is never logged: it begins transactions in their order, so these are those
 //! after the last one that is logged. They are counted as given up, at the rate, with their age when pgbench ended. A window that is cut
 //! short counts what was logged until then. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a

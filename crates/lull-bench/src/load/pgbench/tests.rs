@@ -38,19 +38,23 @@ fn what_is_late_at_the_end_is_counted_and_is_no_throughput() {
     assert!(latencies.summary().max_ns >= 1_490_000_000);
 }
 
-#[test]
-fn pgbench_runs_longer_than_the_window() {
-    let args = PgbenchArgs {
-        shift: ShiftArgs { warmup: Nanos::ZERO, seconds: None, json: true },
+fn args(pgbench: impl Into<PathBuf>, warmup: Nanos) -> PgbenchArgs {
+    PgbenchArgs {
+        shift: ShiftArgs { warmup, seconds: Some(0.1), json: true },
         socket: "/s".into(),
         port: 1,
         database: "d".into(),
         user: "u".into(),
-        pgbench: "pgbench".into(),
+        pgbench: pgbench.into(),
         rate: 1,
         clients: 1,
         seed: 1,
-    };
+    }
+}
+
+#[test]
+fn pgbench_runs_longer_than_the_window() {
+    let args = args("pgbench", Nanos::ZERO);
     let argv = args.argv(3.5, 7, Some(Path::new("/log")));
     let time = argv.iter().skip_while(|word| *word != "--time").nth(1);
     assert_eq!(time, Some(&OsString::from("6")));
@@ -75,4 +79,26 @@ fn what_pgbench_never_began_is_counted_as_given_up() {
     assert_eq!(lost(&[transaction(2_500, 10)]), [], "it was idle, and no more were due");
     assert_eq!(lost(&[transaction(200, 6_000)]).len(), 19, "what was due before the window is not counted");
     assert_eq!(lost(&[]).len(), 19);
+}
+
+#[test]
+fn the_counted_transactions_are_a_process_of_their_own_after_a_warm_up() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let (script, calls) = (dir.path().join("pgbench"), dir.path().join("calls"));
+    let text = format!(
+        "#!/bin/sh\necho \"$@\" >> {}\ncase \"$*\" in *--log*) exit 0;; esac\nexec sleep 60\n",
+        calls.display()
+    );
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let seeds = |warmup: Nanos| -> Vec<(bool, bool)> {
+        let _ = std::fs::remove_file(&calls);
+        run(&args(&script, warmup)).unwrap();
+        let lines = std::fs::read_to_string(&calls).unwrap();
+        lines.lines().map(|line| (line.contains("--random-seed 1 "), line.contains("--log "))).collect()
+    };
+    assert_eq!(seeds(LEAD), [(true, true)]);
+    // The one of the warm-up would sleep for a minute: it was stopped.
+    assert_eq!(seeds(LEAD.plus(Nanos::from_millis(500))), [(false, false), (true, true)]);
 }

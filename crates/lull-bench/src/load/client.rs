@@ -132,9 +132,8 @@ impl Connection {
 
 /// Whether the load is there, if it comes for `half` from `begun` on, goes for as long, and did so before.
 fn is_wave(at: Nanos, begun: Nanos, half: Nanos) -> bool {
-    let half = half.as_nanos().max(1);
-    let phase = |at: Nanos| u128::from(at.as_nanos()) % (2 * u128::from(half));
-    (phase(at) + 2 * u128::from(half) - phase(begun)) % (2 * u128::from(half)) < u128::from(half)
+    let half = i128::from(half.as_nanos().max(1));
+    (i128::from(at.as_nanos()) - i128::from(begun.as_nanos())).rem_euclid(2 * half) < half
 }
 
 #[derive(Debug, Default)]

@@ -6,7 +6,8 @@
 //! A closed loop, as people are: who waits for the compiler does not edit meanwhile. So the rate falls when it is slow, and both are
 //! reported. A compile takes a large part of a second, so a window of ten seconds holds few; its p99 is its longest.
 //!
-//! Edge cases: think times begin anew with the counting, so that they do not depend on how long the warm-up was. A compile that is running when the window ends is finished and counted. Each edit adds a comment line to the file; the
+//! Edge cases: think times begin anew with the counting, so that they do not depend on how long the warm-up was. A compile that is
+//! running when the window ends is finished and counted. Each edit adds a comment line to the file; the
 //! project is made anew when it is gone.
 
 use std::ffi::OsString;

@@ -16,7 +16,7 @@
 //! one. pgbench writes its log when it ends, so it runs for the window's length by itself, and two seconds longer. What it was to
 //! begin within the window and had not begun when it ends is never logged: it begins transactions in their order, so these are those
 //! after the last one that is logged. They are counted as given up, at the rate, with their age when pgbench ended. A window that is cut
-//! short counts what was logged until then. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a
+//! short counts what was logged until then; one that is never begun counts nothing. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a
 //! step of the wall clock within a run would shift the window.
 //!
 //! Source: <https://www.postgresql.org/docs/current/pgbench.html>, `--rate` and "Per-Transaction Logging".
@@ -179,7 +179,14 @@ pub fn run(args: &PgbenchArgs) -> Result<LoadReport, Error> {
     let length = args.shift.seconds.unwrap_or(DEFAULT_SECONDS);
     let lead = args.shift.warmup.min(LEAD);
     let others = Nanos(args.shift.warmup.as_nanos() - lead.as_nanos());
-    let others = if others > Nanos::ZERO { Some(warm_up(args, others)?) } else { None };
+    let others = match (others > Nanos::ZERO).then(|| warm_up(args, others)).transpose() {
+        Ok(others) => others,
+        Err(Error::Interrupted) => {
+            let now = clock::now();
+            return Ok(LoadReport::timed("app-pgbench", &Recorder::new(), [now, now]));
+        }
+        Err(error) => return Err(error),
+    };
     let started = clock::now();
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
     let wall_us = u64::try_from(wall).unwrap_or(u64::MAX);

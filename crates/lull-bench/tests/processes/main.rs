@@ -4,8 +4,9 @@
 //! `lull bench disk …`, `lull bench cpu …`, `lull bench memory …`, `lull bench apps …`, or holds a test network, else it runs the tests. Tests that need root or a device say `SKIPPED` and why.
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
@@ -138,22 +139,37 @@ fn a_stopped_load_still_reports() -> Outcome {
     let dir = tempfile::tempdir()?;
     let file = data(dir.path())?;
     for load in ["disk-read", "disk-random", "disk-aio", "disk-stream"] {
-        let argv =
-            program()?.load_argv([load.as_ref(), "--json".as_ref(), "--file".as_ref(), file.as_os_str()]);
-        let (mut process, stdout) = Proc::spawn(&argv, Options::default())?;
-        // The handlers are in place once SIGTERM is among the caught signals.
-        let status = format!("/proc/{}/status", process.pid());
-        eventually("the load catches SIGTERM", || {
-            let text = fs::read_to_string(&status).unwrap_or_default();
-            let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0").trim();
-            u64::from_str_radix(caught, 16).unwrap_or(0) >> (libc::SIGTERM - 1) & 1 == 1
-        })?;
-        ensure(process.stop()?.status.success(), format!("{load} failed"))?;
-        let output: Vec<String> = lines(stdout).iter().collect();
-        ensure(output.len() == 1, format!("{load} printed {output:?}"))?;
-        ensure(total(&output[0])?.load == load, format!("{load} printed {output:?}"))?;
+        report_of_stopped(&[load.as_ref(), "--json".as_ref(), "--file".as_ref(), file.as_os_str()])?;
     }
-    Ok(())
+    // Stopped in its warm-up.
+    let pgbench = dir.path().join("pgbench");
+    fs::write(&pgbench, "#!/bin/sh\nexec sleep 60\n")?;
+    fs::set_permissions(&pgbench, fs::Permissions::from_mode(0o755))?;
+    let words =
+        ["app-pgbench", "--json", "--socket", "/nowhere", "--port", "1", "--warmup", "1min", "--pgbench"];
+    let mut args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+    args.push(pgbench.as_os_str());
+    let report = report_of_stopped(&args)?;
+    ensure((report.requests, report.seconds) == (0, 0.0), format!("{report:?}"))
+}
+
+/// What a load reports that is stopped as soon as it listens.
+fn report_of_stopped(args: &[&OsStr]) -> Result<LoadReport, Box<dyn Error>> {
+    let load = args[0].to_string_lossy();
+    let (mut process, stdout) = Proc::spawn(&program()?.load_argv(args), Options::default())?;
+    // The handlers are in place once SIGTERM is among the caught signals.
+    let status = format!("/proc/{}/status", process.pid());
+    eventually("the load catches SIGTERM", || {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0").trim();
+        u64::from_str_radix(caught, 16).unwrap_or(0) >> (libc::SIGTERM - 1) & 1 == 1
+    })?;
+    ensure(process.stop()?.status.success(), format!("{load} failed"))?;
+    let output: Vec<String> = lines(stdout).iter().collect();
+    ensure(output.len() == 1, format!("{load} printed {output:?}"))?;
+    let report = total(&output[0])?;
+    ensure(report.load == load, format!("{load} printed {output:?}"))?;
+    Ok(report)
 }
 
 fn every_load_prints_one_json_line() -> Outcome {

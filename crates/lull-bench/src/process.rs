@@ -265,11 +265,9 @@ impl Proc {
     /// Waits for its end; gives up when the harness is asked to stop.
     pub fn wait(&mut self) -> Result<Exit, Error> {
         loop {
-            if let Some(exit) = self.poll()? {
+            if let Some(exit) = self.wait_until(Nanos::MAX)? {
                 return Ok(exit);
             }
-            stop::check()?;
-            self.pause();
         }
     }
 

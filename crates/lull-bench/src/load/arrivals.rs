@@ -10,24 +10,20 @@
 
 use lull_core::Nanos;
 
-use crate::load::think::{Spread, Think};
+use crate::load::think::{Spread, Warmed};
 
 /// The instants at which requests arrive; without end.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     last: Nanos,
-    gaps: Think,
-    /// When the warm-up ends, and the gaps from then on.
-    counted: Option<(Nanos, Think)>,
+    gaps: Warmed,
 }
 
 impl Arrivals {
     /// Arrivals after `begin` whose gaps have this mean. Those after `begun`, where counting begins, depend on nothing but the
     /// seed if they are random; at a constant rate the gap at `begun` is as long as the others.
     pub fn new([begin, begun]: [Nanos; 2], mean_gap: Nanos, spread: Spread, seed: u64) -> Self {
-        let gaps = |seed| Think::new(mean_gap, spread, seed);
-        let counted = (spread == Spread::Exponential).then(|| (begun, gaps(seed)));
-        Self { last: begin, gaps: gaps(!seed), counted }
+        Self { last: begin, gaps: Warmed::new(begun, mean_gap, spread, seed) }
     }
 }
 
@@ -37,11 +33,8 @@ impl Iterator for Arrivals {
     fn next(&mut self) -> Option<Nanos> {
         let next = self.last.plus(self.gaps.next_span());
         // Exponential gaps have no memory, so that to begin anew in the midst of one changes nothing else.
-        self.last = match self.counted.take_if(|(begun, _)| next >= *begun) {
-            Some((begun, gaps)) => {
-                self.gaps = gaps;
-                begun.plus(self.gaps.next_span())
-            }
+        self.last = match self.gaps.reach(next) {
+            Some(begun) => begun.plus(self.gaps.next_span()),
             None => next,
         };
         Some(self.last)

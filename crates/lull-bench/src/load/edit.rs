@@ -18,7 +18,7 @@ use lull_core::Nanos;
 
 use crate::error::Context;
 use crate::load::latency::Recorder;
-use crate::load::think::{Spread, Think};
+use crate::load::think::{Spread, Warmed};
 use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
 use crate::process::{Options, Proc};
 use crate::{Error, clock, corpus, stop};
@@ -69,15 +69,12 @@ pub fn run(args: &EditArgs) -> Result<LoadReport, Error> {
     make(&args.project)?;
     let begun = clock::now().plus(args.shift.warmup);
     let end = args.shift.end(begun);
-    let think = |seed| Think::new(args.think, Spread::Exponential, seed);
-    let (mut thinks, mut counted) = (think(!args.seed), Some(think(args.seed)));
+    let mut think = Warmed::new(begun, args.think, Spread::Exponential, args.seed);
     let mut latencies = Recorder::new();
     for count in 0.. {
         let now = clock::now();
-        if let Some(counted) = counted.take_if(|_| now >= begun) {
-            thinks = counted;
-        }
-        let wake = now.plus(thinks.next_span());
+        think.reach(now);
+        let wake = now.plus(think.next_span());
         let is_over = || stop::requested() || end.is_some_and(|end| clock::now() >= end);
         while !is_over() && clock::now() < wake {
             clock::sleep_until(wake.min(clock::now().plus(LONGEST_SLEEP)));

@@ -178,7 +178,7 @@ pub fn run(args: &PgbenchArgs) -> Result<LoadReport, Error> {
     let logs = tempfile::tempdir().to("make a directory for pgbench's log")?;
     let length = args.shift.seconds.unwrap_or(DEFAULT_SECONDS);
     let lead = args.shift.warmup.min(LEAD);
-    let others = Nanos(args.shift.warmup.as_nanos() - lead.as_nanos());
+    let others = args.shift.warmup.since(lead);
     let others = match (others > Nanos::ZERO).then(|| warm_up(args, others)).transpose() {
         Ok(others) => others,
         Err(Error::Interrupted) => {

@@ -42,6 +42,35 @@ impl Think {
     }
 }
 
+/// Think times of a warm-up and then of the counted time. Where they are random, those that are counted are a sequence of their own,
+/// so that they do not depend on how long the warm-up was.
+#[derive(Clone, Debug)]
+pub struct Warmed {
+    now: Think,
+    /// When the warm-up ends, and what follows it.
+    counted: Option<(Nanos, Think)>,
+}
+
+impl Warmed {
+    /// Counted from `begun` on, with `seed`.
+    pub fn new(begun: Nanos, mean: Nanos, spread: Spread, seed: u64) -> Self {
+        let think = |seed| Think::new(mean, spread, seed);
+        Self { now: think(!seed), counted: (spread == Spread::Exponential).then(|| (begun, think(seed))) }
+    }
+
+    /// The next one.
+    pub fn next_span(&mut self) -> Nanos {
+        self.now.next_span()
+    }
+
+    /// Goes over to what is counted if that has begun `at` this time; returns when it began, once.
+    pub fn reach(&mut self, at: Nanos) -> Option<Nanos> {
+        let (begun, counted) = self.counted.take_if(|(begun, _)| at >= *begun)?;
+        self.now = counted;
+        Some(begun)
+    }
+}
+
 /// The mean think time with which a closed loop of mean service time `service` is busy for `percent` of the time.
 pub fn for_intensity(service: Nanos, percent: u64) -> Nanos {
     let percent = percent.clamp(1, 100);

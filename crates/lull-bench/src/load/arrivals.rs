@@ -31,12 +31,7 @@ impl Iterator for Arrivals {
     type Item = Nanos;
 
     fn next(&mut self) -> Option<Nanos> {
-        let next = self.last.plus(self.gaps.next_span());
-        // Exponential gaps have no memory, so that to begin anew in the midst of one changes nothing else.
-        self.last = match self.gaps.reach(next) {
-            Some(begun) => begun.plus(self.gaps.next_span()),
-            None => next,
-        };
+        self.last = self.gaps.next_after(self.last);
         Some(self.last)
     }
 }

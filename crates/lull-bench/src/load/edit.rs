@@ -72,9 +72,7 @@ pub fn run(args: &EditArgs) -> Result<LoadReport, Error> {
     let mut think = Warmed::new(begun, args.think, Spread::Exponential, args.seed);
     let mut latencies = Recorder::new();
     for count in 0.. {
-        let now = clock::now();
-        think.reach(now);
-        let wake = now.plus(think.next_span());
+        let wake = think.next_after(clock::now());
         let is_over = || stop::requested() || end.is_some_and(|end| clock::now() >= end);
         while !is_over() && clock::now() < wake {
             clock::sleep_until(wake.min(clock::now().plus(LONGEST_SLEEP)));

@@ -58,16 +58,13 @@ impl Warmed {
         Self { now: think(!seed), counted: (spread == Spread::Exponential).then(|| (begun, think(seed))) }
     }
 
-    /// The next one.
-    pub fn next_span(&mut self) -> Nanos {
-        self.now.next_span()
-    }
-
-    /// Goes over to what is counted if that has begun `at` this time; returns when it began, once.
-    pub fn reach(&mut self, at: Nanos) -> Option<Nanos> {
-        let (begun, counted) = self.counted.take_if(|(begun, _)| at >= *begun)?;
+    /// When a think time is over that began at `last`. The first one that would end in the counted time begins anew with that:
+    /// exponential times have no memory, so that this changes nothing else.
+    pub fn next_after(&mut self, last: Nanos) -> Nanos {
+        let next = last.plus(self.now.next_span());
+        let Some((begun, counted)) = self.counted.take_if(|(begun, _)| next >= *begun) else { return next };
         self.now = counted;
-        Some(begun)
+        begun.max(last).plus(self.now.next_span())
     }
 }
 

@@ -33,3 +33,15 @@ fn intensity_is_the_busy_share() {
     assert_eq!(for_intensity(service, 50), Nanos::from_millis(20));
     assert_eq!(for_intensity(service, 100), Nanos::ZERO);
 }
+
+#[test]
+fn the_counted_time_begins_anew_wherever_the_warm_up_was() {
+    let begun = Nanos::from_secs(5);
+    let first = |last_ms: u64| {
+        let mut think = Warmed::new(begun, Nanos::from_secs(60), Spread::Exponential, 3);
+        think.next_after(Nanos::from_millis(last_ms))
+    };
+    assert_eq!(first(0), first(4_990));
+    // A request was in service when the counting began: what follows it is as long.
+    assert_eq!(first(5_300).since(Nanos::from_millis(5_300)), first(0).since(begun));
+}

@@ -1,7 +1,4 @@
-//! Observing the CPUs: which class runs where, when the foreground came and went, what its bursts take.
-//!
-//! The CPUs together are one resource of the policy's machine: a foreground task that runs, or was woken and is about
-//! to, is a foreground request in service; each CPU that runs background is a background request in service.
+//! Observing the CPUs: which class runs where, how many the foreground uses, what its bursts take.
 //!
 //! | term | meaning here |
 //! |---|---|
@@ -9,24 +6,17 @@
 //! | delay | of a burst: from the wake-up to running |
 //! | response | of a burst: all of it, delay, running and being preempted |
 //! | quiet, loaded | no background ran on any CPU from the burst's wake-up to its end; some did |
-//! | gap | no foreground on any CPU |
+//! | crowded | of a burst: at its wake-up every CPU ran somebody, the background among them |
 //!
 //! Background is what carries the idle CPU class (of its own, or by `cpu.idle` of its group or of one above), or is in the
 //! job's group, so that a job that raises its own priority stays background. Kernel threads and lull's own processes are
 //! neutral: they run on somebody's behalf, nobody knows whose. The rest is foreground.
 //!
 //! Missed events: tracing programs are skipped where they would re-enter themselves. Nothing is counted up and down by
-//! events: each CPU has a slot that is written anew at every switch, and what runs is the sum of the slots. A task that
-//! was woken and not seen running counts as foreground for 10 ms at most. What runs on a CPU when watching begins is looked at
+//! events: each CPU has a slot that is written anew at every switch, and what runs is the sum of the slots. What runs on a CPU when watching begins is looked at
 //! there, once. A burst with a missed end is dropped, or taken together with the next one.
 //!
-//! Wake-ups of user space are asked for one by one ([`Cpus::ask_wake`]). Those that make user space hold the job
-//! (`WAKE_FOREGROUND_BEGIN`, `WAKE_LEAK`) are spaced ([`Cpus::set_waking`]), so that they never cost more than they save.
-//! `WAKE_QUIET` is a timer in the kernel: one wake-up once the foreground has stayed away, none for each time it goes.
-//!
-//! While nothing can follow from what is seen, as when the job is held whatever the foreground does, watching can pause
-//! ([`Cpus::pause`], [`Cpus::watch`]): the programs stay attached, since to attach them interrupts every CPU, and end at once. Nothing is
-//! counted meanwhile, and a burst or a span that was not seen whole counts as none.
+//! Wake-ups of user space are asked for one by one ([`Cpus::wake_above`]), and spaced, so that they never cost more than they save.
 //!
 //! Needs kernel 5.18: the state in which a task leaves its CPU is told since then.
 //!
@@ -36,11 +26,10 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use lull_core::{ClassView, Histogram, Nanos, Observation};
+use lull_core::{Histogram, Nanos};
 use memmap2::MmapRaw;
 
 use crate::load::{Aligned, Loaded, Observers, OnCpu, Protect, SensorError};
-use crate::record::WAKE_GAP;
 use crate::record::cpu::{OWN, RawCpu, RawSched};
 
 static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/sched.bpf.o")));
@@ -118,6 +107,10 @@ pub struct CpuTotals {
     pub foreground_busy: Nanos,
     /// CPU time of the background.
     pub background_busy: Nanos,
+    /// Bursts that began, and those of them that were crowded.
+    pub began: u64,
+    /// See `began`.
+    pub crowded: u64,
 }
 
 /// What is only read now and then. Everything is cumulative; pairs are (quiet, loaded).
@@ -127,8 +120,6 @@ pub struct CpuReport {
     pub delay: [Histogram; 2],
     /// Wake-up to sleep.
     pub response: [Histogram; 2],
-    /// Spans without foreground on any CPU.
-    pub gaps: Histogram,
     /// CPU time of foreground and background, per CPU.
     pub busy: Vec<[Nanos; 2]>,
     /// Wake-ups of user space.
@@ -219,27 +210,15 @@ impl Cpus {
         unsafe { &*self.shared.as_mut_ptr().cast::<RawSched>() }
     }
 
-    /// Both classes at `now`. A foreground request is a burst; a background request is a span on one CPU.
-    pub fn observation(&self, now: Nanos) -> Observation {
-        let mut views = [ClassView::default(); 2];
-        for cpu in self.raw() {
-            for (view, raw) in views.iter_mut().zip(&cpu.view) {
-                view.started += raw.started.load(Ordering::Relaxed);
-                view.ended += raw.ended.load(Ordering::Relaxed);
-                view.last_start = view.last_start.max(Nanos(raw.last_start_ns.load(Ordering::Relaxed)));
-                view.last_end = view.last_end.max(Nanos(raw.last_end_ns.load(Ordering::Relaxed)));
-            }
-        }
-        let [mut foreground, mut background] = views;
-        [foreground.in_service, background.in_service] = self.running(now);
-        Observation { foreground, background }
+    /// How many CPUs run foreground and background.
+    pub fn running(&self) -> [u32; 2] {
+        self.shared().running()
     }
 
-    /// How many CPUs run foreground and background at `now`; foreground that is about to run counts as one.
-    pub fn running(&self, now: Nanos) -> [u32; 2] {
-        let shared = self.shared();
-        let [foreground, background] = shared.running();
-        [foreground.max(u32::from(shared.foreground_waits(now.0))), background]
+    /// The most CPUs that the foreground used at once since the last call.
+    pub fn take_peak(&self) -> u32 {
+        let [foreground, _] = self.running();
+        self.shared().peak.swap(0, Ordering::Relaxed).max(foreground)
     }
 
     /// Each possible CPU now, by its number.
@@ -264,46 +243,28 @@ impl Cpus {
             let [foreground, background] = self.busy(cpu, now);
             totals.foreground_busy = totals.foreground_busy.plus(foreground);
             totals.background_busy = totals.background_busy.plus(background);
+            totals.began += cpu.began.load(Ordering::Relaxed);
+            totals.crowded += cpu.crowded.load(Ordering::Relaxed);
         }
         totals
     }
 
     /// Everything that is kept, up to `now`.
     pub fn report(&self, now: Nanos) -> CpuReport {
-        let mut report = CpuReport {
-            wakes: self.shared().wakes_given.load(Ordering::Relaxed).into(),
-            ..CpuReport::default()
-        };
+        let mut report =
+            CpuReport { wakes: self.shared().wakes_given.load(Ordering::Relaxed), ..CpuReport::default() };
         for cpu in self.raw() {
             for i in 0..2 {
                 report.delay[i].merge(&cpu.delay[i].read());
                 report.response[i].merge(&cpu.response[i].read());
             }
-            report.gaps.merge(&cpu.gaps.read());
             report.busy.push(self.busy(cpu, now));
         }
         report
     }
 
-    /// Ends watching until [`watch`](Self::watch): nothing is counted, and no wake-up comes but those under way.
-    pub fn pause(&self) {
-        self.shared().watched_ns.store(0, Ordering::SeqCst);
-    }
-
-    /// Begins to watch at `now`, some milliseconds after [`pause`](Self::pause) at the least, so that no program that had begun before
-    /// is still at it. Costs each CPU one interrupt. The foreground is taken for awake until it is seen to run, but for 10 ms at most.
-    pub fn watch(&self, now: Nanos) {
-        self.begin(now);
-        self.look();
-    }
-
     fn begin(&self, now: Nanos) {
-        let shared = self.shared();
-        for word in [&shared.running, &shared.begun_ns, &shared.quiet_since_ns] {
-            word.store(0, Ordering::Relaxed);
-        }
-        shared.woken_ns.store(now.0, Ordering::Relaxed);
-        shared.watched_ns.store(now.0.max(1), Ordering::SeqCst);
+        self.shared().watched_ns.store(now.0.max(1), Ordering::SeqCst);
     }
 
     /// Finds what runs on the CPUs that have not switched since watching began.
@@ -330,38 +291,22 @@ impl Cpus {
         let since = Nanos(cpu.since_ns.load(Ordering::Relaxed));
         std::array::from_fn(|i| {
             let running = if class == i { now.since(since) } else { Nanos::ZERO };
-            Nanos(cpu.view[i].busy_ns.load(Ordering::Relaxed)).plus(running)
+            Nanos(cpu.busy_ns[i].load(Ordering::Relaxed)).plus(running)
         })
     }
 
-    /// How long the foreground has to stay away for `WAKE_QUIET`, and the least time between two wake-ups that make
-    /// user space hold the job.
-    pub fn set_waking(&self, quiet: Nanos, spacing: Nanos) {
-        self.shared().quiet_ns.store(quiet.0, Ordering::Relaxed);
-        self.shared().spacing_ns.store(spacing.0, Ordering::Relaxed);
+    /// Asks for one wake-up when the foreground uses more CPUs than this, `spacing` after the last one at the soonest; `None`: for
+    /// none. Read what it uses again afterwards: it may have risen just before.
+    pub fn wake_above(&self, most: Option<u32>, spacing: Nanos) {
+        let shared = self.shared();
+        shared.spacing_ns.store(spacing.0, Ordering::Relaxed);
+        shared.need_above.store(most.unwrap_or(u32::MAX), Ordering::SeqCst);
+        shared.wake.store(u32::from(most.is_some()), Ordering::SeqCst);
     }
 
-    /// Asks for one wake-up at the next of these events (`WAKE_*`). Read the state again afterwards: the event may
-    /// have come just before. In particular no timer runs for `WAKE_QUIET` while the foreground is away already.
-    pub fn ask_wake(&self, reasons: u32) {
-        self.shared().wake.fetch_or(reasons, Ordering::SeqCst);
-    }
-
-    /// Asks for one wake-up when the foreground's last running task goes to sleep, at `from` or later. There is none while the
-    /// foreground stays away, or never sleeps.
-    pub fn ask_wake_in_gap(&self, from: Nanos) {
-        self.shared().gap_ns.store(from.0, Ordering::SeqCst);
-        self.ask_wake(WAKE_GAP);
-    }
-
-    /// Whether the kernel's own timer runs, which gives `WAKE_QUIET` if that is asked for, or runs on.
-    pub fn is_alarm_set(&self) -> bool {
-        self.shared().alarm_armed.load(Ordering::SeqCst) != 0
-    }
-
-    /// Takes back what was asked for and has not happened.
-    pub fn forget_wake(&self, reasons: u32) {
-        self.shared().wake.fetch_and(!reasons, Ordering::SeqCst);
+    /// Says how many CPUs there are: with fewer free than one a burst is crowded.
+    pub fn set_online(&self, cpus: u32) {
+        self.shared().online.store(cpus, Ordering::Relaxed);
     }
 
     /// Names lull's own processes; all but the first six are ignored.

@@ -26,14 +26,8 @@ pub const PAUSE_AFTER_BACKGROUND_IDLE: u32 = 4;
 pub const WAKE_FOREGROUND_END: u32 = 1;
 /// `wake`: when a background request ends.
 pub const WAKE_BACKGROUND_END: u32 = 2;
-/// `wake`: when a background request starts in F or P, or background begins to run while foreground runs.
+/// `wake`: when a background request starts in F or P.
 pub const WAKE_LEAK: u32 = 4;
-/// `wake`, CPUs only: when foreground wakes while background runs.
-pub const WAKE_FOREGROUND_BEGIN: u32 = 8;
-/// `wake`, CPUs only: once the foreground has been gone for as long as was set.
-pub const WAKE_QUIET: u32 = 16;
-/// `wake`, CPUs only: when a burst of the foreground ends, at the time that was set or later.
-pub const WAKE_GAP: u32 = 32;
 
 /// `struct lull_class_view`.
 #[repr(C)]

@@ -4,8 +4,8 @@
 //! the whole run would allow a minute of ruin after an hour of peace; a limit at each moment would forbid all learning.
 //!
 //! Approach: a leaky bucket. While the foreground is at work it earns credits at a rate, up to a cap; whatever background
-//! makes it lose is taken from them. There is one bucket per resource, and one promise over all of them: its parts are
-//! those of [`division`], and change while they are in force.
+//! makes it lose is taken from them. There is one bucket per resource, and one promise over all of
+//! them ([`ledger`](crate::ledger)); what one may lose can change while it is in force.
 //!
 //! ```text
 //!   earned: rate · time the foreground was at work          rate = promise · (1 − burst)
@@ -49,7 +49,6 @@
 //! leaky bucket is what it suggests against spending all credits in a short period. Here a credit is time, because
 //! resources and requests differ in what a preemption costs.
 
-pub mod division;
 mod windows;
 
 use serde::{Deserialize, Serialize};

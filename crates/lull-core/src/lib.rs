@@ -38,12 +38,13 @@ pub mod backoff;
 pub mod budget;
 pub mod clean;
 pub mod control;
+pub mod cpu;
 pub mod derive;
 pub mod histogram;
 pub mod hold;
 pub mod keep;
 pub mod launder;
-pub mod lend;
+pub mod ledger;
 pub mod machine;
 pub mod manners;
 pub mod pages;
@@ -62,21 +63,18 @@ pub mod view;
 
 pub use ahead::{Ahead, Piece};
 pub use backoff::Backoff;
-pub use budget::division::{Change as PromiseChange, Division, Use};
 pub use budget::{Budget, BudgetSetting, Kept};
 pub use clean::Cleaner;
 pub use control::{
     Control, ControlSetting, DepthChoice, Estimate, Heads, IntervalChoice, Latency, ParseDepthError,
     ParseIntervalError, Telemetry, Total,
 };
+pub use cpu::{Audited, CpuBuffer, CpuReading, CpuSetting, Lent, Mode};
 pub use derive::{derive_state, earliest_lull};
 pub use histogram::Histogram;
 pub use hold::{Hold, HoldAction, HoldSetting, HoldState};
 pub use keep::Keep;
-pub use lend::{
-    Choices, CpuChoices, DiskChoices, HoldRule, Ladder, LendReading, LendSetting, LendStatus, Lender,
-    Lending, Move, Reason, Rung,
-};
+pub use ledger::{Ledger, Use};
 pub use machine::{
     AfterBackground, AfterEmpty, Counters, Edge, Event, StartRule, State, Variant, transition,
 };

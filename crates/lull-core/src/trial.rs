@@ -41,7 +41,6 @@ mod cut;
 pub(crate) mod evidence;
 pub(crate) mod schedule;
 mod setting;
-pub(crate) mod watch;
 
 pub use evidence::{Slowdown, Verdict};
 pub use setting::{Arm, Epoch, Measure, Reading, TrialSetting};
@@ -49,7 +48,7 @@ pub use setting::{Arm, Epoch, Measure, Reading, TrialSetting};
 use crate::share::{Loss, Share};
 use crate::time::Nanos;
 use evidence::Evidence;
-use schedule::{Demand, Part, Schedule};
+use schedule::{Part, Schedule};
 
 /// A running comparison of the foreground with and without background on one resource.
 #[derive(Clone, Debug)]
@@ -103,7 +102,6 @@ impl Trial {
         let demand = self.demand();
         if let Some(block) = self.schedule.step(now, reading, wants, demand) {
             let before = self.evidence.urgency();
-            self.evidence.rested(block.rested);
             self.evidence.add(&block.lent_pieces, &[block.withheld]);
             self.finished = Some((block.lent, block.withheld));
             if self.evidence.urgency() > before {
@@ -118,7 +116,7 @@ impl Trial {
     pub fn arm(&self) -> Arm {
         match self.schedule.part() {
             Part::Withheld => Arm::Withheld,
-            Part::Lent | Part::Probe => Arm::Lent,
+            Part::Lent => Arm::Lent,
         }
     }
 
@@ -142,6 +140,16 @@ impl Trial {
         self.evidence.verdict()
     }
 
+    /// How many foreground requests there are at a time, lately; `None` before any is known, and where sums are no times.
+    pub fn load(&self) -> Option<f64> {
+        self.schedule.load()
+    }
+
+    /// Whether what is compared can show a harm: requests that are longer than an epoch end in another one than they began in.
+    pub fn can_judge(&self) -> bool {
+        self.schedule.outlasts_requests()
+    }
+
     /// How often the harm was found to have changed.
     pub fn changes(&self) -> u32 {
         self.evidence.changes()
@@ -159,17 +167,12 @@ impl Trial {
         self.schedule.hurry(now, demand);
     }
 
-    /// What the next block is to be.
-    fn demand(&self) -> Demand {
-        Demand { share: share_at(&self.setting, self.evidence.urgency()), probe: false, rests: false }
-    }
-}
-
-/// Between rare and dense.
-pub(crate) fn share_at(setting: &TrialSetting, urgency: f64) -> Share {
-    let (rare, dense) = (setting.rare.fraction(), setting.dense.fraction());
+    /// The share of time that the next block is to withhold: between rare and dense.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction of a million")]
-    Share::ppm(((dense * urgency).max(rare) * 1e6) as u32)
+    fn demand(&self) -> Share {
+        let (rare, dense) = (self.setting.rare.fraction(), self.setting.dense.fraction());
+        Share::ppm(((dense * self.evidence.urgency()).max(rare) * 1e6) as u32)
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use lull_bench::units::Bytes;
-use lull_core::{DepthChoice, IntervalChoice, Loss, Share, StartRule, Variant};
+use lull_core::{DepthChoice, IntervalChoice, Loss, Nanos, Share, StartRule, Variant};
 use lull_linux::seccomp::Scope;
 
 use crate::run::net::options::NetOptions;
@@ -142,11 +142,17 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "CMD|URL METRIC")]
     pub(crate) slo: Option<SloChoice>,
 
-    /// The least share of time in which lull lets the job run, whatever that costs the foreground (default 0.1%).
+    /// What the job gets of one CPU at the least, whatever that costs the foreground (default 2%).
     ///
-    /// It bounds what lull holds. Where the foreground leaves no CPU, the kernel gives a job of the idle class next to nothing.
+    /// It bounds what lull withholds. Where the foreground leaves no CPU, the kernel gives a job of the idle class next to nothing.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) cpu_floor: Option<Share>,
+
+    /// A delay of one request that nobody minds (default 100us): what takes no longer than that beyond the usual is not late.
+    ///
+    /// Less protects the longest requests of a fast foreground more, and leaves the job less.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_delay: Option<Nanos>,
 
     /// How much of what the job reads may stay in the page cache while it runs (default 64MiB or more).
     ///
@@ -202,8 +208,8 @@ pub(crate) struct RunArgs {
 
     /// Longest time the job may be frozen at a stretch, or off (as is 0): it never is.
     ///
-    /// Default 100ms when it reads around the gate, 1s for the CPUs' sake. Longer protects more; the job is late for
-    /// everything else that long. `off` leaves the CPUs to the kernel's priorities.
+    /// Default 100ms when it reads around the gate, 1s for other reasons. Longer protects more; the job is late for
+    /// everything else that long. With `off` nothing is compared, so what the foreground loses is not known.
     #[arg(long, value_name = "TIME|off")]
     pub(crate) longest_hold: Option<LongestHold>,
 
@@ -263,6 +269,7 @@ impl RunArgs {
             resources: self.resources.clone(),
             slo: self.slo.clone(),
             cpu_floor: self.cpu_floor,
+            max_delay: self.max_delay,
             cache_keep: self.cache_keep,
             dirty: self.dirty,
             mem_low: self.mem_low,

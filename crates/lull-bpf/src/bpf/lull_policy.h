@@ -121,15 +121,4 @@ static inline lull_u64 lull_interface_lull(const struct lull_device *device, lul
 	return lull_earliest_lull(&fg, device->interval_ns, device->flags, leaving_ns, now);
 }
 
-/*
- * Whether a foreground task can run and waits for a CPU, while none runs
- * (lull-bpf/src/cpu.rs). One that waits for longer than any CPU takes to wake
- * has run unseen.
- */
-static inline int lull_foreground_waits(lull_u64 running, lull_u64 begun_ns, lull_u64 woken_ns,
-					lull_u64 now)
-{
-	return !(lull_u32)running && woken_ns > begun_ns && now < woken_ns + LULL_PENDING_NS;
-}
-
 #endif

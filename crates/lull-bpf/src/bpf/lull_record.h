@@ -52,15 +52,10 @@ enum lull_event {
 #define LULL_PAUSE_AFTER_BG 2u /* variant: B on b goes to P */
 #define LULL_PAUSE_AFTER_BG_IDLE 4u /* variant: B on i goes to P */
 
-/* lull_device.wake, lull_sched.wake: what user space waits for */
+/* lull_device.wake: what user space waits for */
 #define LULL_WAKE_FG_END 1u
 #define LULL_WAKE_BG_END 2u
-#define LULL_WAKE_LEAK 4u     /* background begins while the foreground holds it off */
-#define LULL_WAKE_FG_BEGIN 8u /* CPUs: foreground wakes while background runs */
-#define LULL_WAKE_QUIET 16u   /* CPUs: the foreground has been gone for quiet_ns */
-#define LULL_WAKE_GAP 32u     /* CPUs: a burst of the foreground ends, at gap_ns or later */
-
-#define LULL_WAKE_SPACED (LULL_WAKE_LEAK | LULL_WAKE_FG_BEGIN)
+#define LULL_WAKE_LEAK 4u /* background begins while the foreground holds it off */
 
 #define LULL_INFINITE (~0ULL)
 
@@ -121,20 +116,6 @@ struct lull_request {
 };
 
 #define LULL_OWN 6
-/* A foreground task that was woken this long ago and has not run since: its start was missed. */
-#define LULL_PENDING_NS 10000000ULL
-
-/*
- * One class on one CPU. The foreground starts with the wake-up, which this CPU
- * made, and ends with the sleep; the background starts and ends with running.
- */
-struct lull_cpu_class {
-	lull_u64 started;
-	lull_u64 ended;
-	lull_u64 last_start_ns;
-	lull_u64 last_end_ns;
-	lull_u64 busy_ns; /* up to the last change of class */
-};
 
 /* Bursts of foreground tasks, from wake-up to the next sleep, that ended on one CPU. */
 struct lull_bursts {
@@ -146,39 +127,36 @@ struct lull_bursts {
 /* One CPU; written by programs on that CPU alone. [0] quiet, [1] background ran on some CPU. */
 struct lull_cpu {
 	lull_u32 class;
-	lull_u32 pid;		/* the foreground task that runs, else 0 */
-	lull_u64 since_ns;	/* of `class` */
-	lull_u64 task_since_ns; /* of `pid` */
-	struct lull_cpu_class view[LULL_CLASSES];
+	lull_u32 pid;			/* the foreground task that runs, else 0 */
+	lull_u64 since_ns;		/* of `class` */
+	lull_u64 task_since_ns;		/* of `pid` */
+	lull_u64 busy_ns[LULL_CLASSES]; /* up to the last change of class */
 	struct lull_bursts bursts[2];
 	lull_u64 watched_ns; /* `class`, `pid` and their times are of this watch (lull_sched) */
-	lull_u64 unused[4];
+	lull_u64 began;	     /* bursts whose wake-up this CPU made */
+	lull_u64 crowded;    /* ... while every CPU ran somebody, background among them */
 	struct lull_histogram delay[2];	   /* wake-up to running */
 	struct lull_histogram response[2]; /* wake-up to the next sleep */
-	struct lull_histogram gaps;	   /* spans without foreground on any CPU that ended here */
-	lull_u64 unused_end[3];
+	lull_u64 unused[6];
 };
 
 /* All CPUs together. */
 struct lull_sched {
 	/* Written by user space. */
-	lull_u64 watched_ns; /* since when the CPUs are watched without a break; 0: they are not */
-	lull_u64 quiet_ns;
-	lull_u64 spacing_ns; /* between two wake-ups for LULL_WAKE_SPACED */
+	lull_u64 watched_ns; /* what began before is not known whole */
+	lull_u64 spacing_ns; /* between two wake-ups of user space */
 	lull_u64 job_group;  /* cgroup v2 id of the job, or 0 where its tasks bear an idle class */
 	lull_u32 own[LULL_OWN]; /* lull's own processes, up to the first 0 */
+	lull_u32 online;	/* CPUs */
+	lull_u32 need_above;	/* with `wake`: wake user space when the foreground uses more */
 	lull_u32 wake;
-	lull_u32 unused;
 	/* Written by the kernel programs. */
-	lull_u64 running;  /* CPUs that run foreground (low half) and background (high half) */
-	lull_u64 begun_ns; /* the foreground began to run on some CPU, and had run on none */
-	lull_u64 woken_ns; /* a foreground task became runnable while none ran */
-	lull_u64 quiet_since_ns; /* the foreground sleeps since then; 0: it does not */
+	lull_u32 peak;	  /* the most CPUs that the foreground used; set back by user space */
+	lull_u64 running; /* CPUs that run foreground (low half) and background (high half) */
 	lull_u64 bg_start_ns;
 	lull_u64 last_wake_ns;
-	lull_u64 gap_ns; /* for LULL_WAKE_GAP; written by user space */
-	lull_u32 alarm_armed;
-	lull_u32 wakes_given;
+	lull_u64 wakes_given;
+	lull_u64 unused[4];
 };
 
 /*
@@ -212,7 +190,7 @@ struct lull_interface {
 
 _Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 96,
 	       "mirrored in record.rs");
-_Static_assert(sizeof(struct lull_cpu) == 192 + 5 * 8 * (LULL_BUCKETS + 1) + 24,
+_Static_assert(sizeof(struct lull_cpu) == 112 + 4 * 8 * (LULL_BUCKETS + 1) + 8 * 6,
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_cpu) % 64 == 0, "CPUs share no cache line");
 _Static_assert(sizeof(struct lull_sched) == 128, "mirrored in record.rs");

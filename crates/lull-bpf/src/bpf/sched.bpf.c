@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Observes the CPUs: which class runs where, when the foreground came and went,
- * and how long its bursts take with and without background on some CPU.
+ * Observes the CPUs: which class runs where, how many the foreground uses, and
+ * how long its bursts take with and without background on some CPU.
  *
  *   sched_waking       a task will be made runnable  (a burst begins)
  *   sched_wakeup_new   ... for the first time
@@ -20,10 +20,9 @@
  * total is always the sum of the slots, and a slot that is wrong is so until
  * the CPU's next switch.
  *
- * Nobody need watch while the job stays held whatever the foreground does. Then
- * `watched_ns` is 0, and a program ends at once. When watching goes on it is the
- * time since when: a slot or a burst of before is not taken for one of now, and
- * `lull_look`, which user space runs on each CPU, finds what runs there.
+ * What began before `watched_ns` is not known whole, and counts as nothing.
+ * Who runs on since then without a switch is found by `lull_look`, which user
+ * space runs on each CPU.
  *
  * All programs run with preemption off and write to their own CPU's record
  * without atomics. What all CPUs share is written when a CPU changes its class
@@ -36,7 +35,6 @@
 #include "lull_policy.h"
 #include "lull_task.h"
 #include "lull_interrupt.h"
-#include "lull_alarm.h"
 
 #define MAX_TASKS 8192
 #define ONE_BACKGROUND (1ULL << 32)
@@ -110,19 +108,18 @@ static __always_inline void count(struct lull_histogram *histogram, __u64 span_n
 	histogram->sum_ns += span_ns;
 }
 
-static __always_inline void wake(struct lull_sched *all, __u32 reason, __u64 now)
+/* The foreground uses one CPU more than it did, `used` in all. */
+static __always_inline void note_use(struct lull_sched *all, __u32 used, __u64 now)
 {
-	if (!(all->wake & reason))
+	/* Two CPUs may race, and the lower value may stay; user space reads what runs now, too. */
+	if (used > all->peak)
+		all->peak = used;
+	if (!all->wake || used <= all->need_above || now - all->last_wake_ns < all->spacing_ns)
 		return;
-	/* What makes user space hold the job is spaced; what makes it let go is not. */
-	if (reason & LULL_WAKE_SPACED) {
-		if (now - all->last_wake_ns < all->spacing_ns)
-			return;
-		all->last_wake_ns = now;
-	}
-	if (__sync_fetch_and_and(&all->wake, ~reason) & reason) {
+	all->last_wake_ns = now;
+	if (__sync_lock_test_and_set(&all->wake, 0)) {
 		all->wakes_given++;
-		bpf_ringbuf_output(&wakes, &reason, sizeof(reason), BPF_RB_FORCE_WAKEUP);
+		bpf_ringbuf_output(&wakes, &used, sizeof(used), BPF_RB_FORCE_WAKEUP);
 	}
 }
 
@@ -173,15 +170,6 @@ static __always_inline __u32 class_of(struct lull_sched *all, struct task_struct
 	return protect ? verdict(task) : LULL_FOREGROUND;
 }
 
-/* The foreground is back: the gap is over. */
-static __always_inline void end_gap(struct lull_sched *all, struct lull_cpu *cpu, __u64 now)
-{
-	__u64 since = all->quiet_since_ns;
-
-	if (since && __sync_bool_compare_and_swap(&all->quiet_since_ns, since, 0) && now > since)
-		count(&cpu->gaps, now - since);
-}
-
 /* Whether this task was woken by the background, not long ago. */
 static __always_inline int works_for_background(struct task *task)
 {
@@ -230,15 +218,10 @@ static __always_inline void waking(void *ctx, struct task_struct *woken, int is_
 		task->on_cpu_ns = 0;
 		task->ran = 0;
 		task->loaded = running >= ONE_BACKGROUND;
-		cpu->view[LULL_FOREGROUND].started++;
-		cpu->view[LULL_FOREGROUND].last_start_ns = now;
+		cpu->began++;
+		if (task->loaded && (__u32)running + (running >> 32) >= all->online)
+			cpu->crowded++;
 	}
-	if (!(__u32)running) {
-		all->woken_ns = now;
-		end_gap(all, cpu, now);
-	}
-	if (running >= ONE_BACKGROUND)
-		wake(all, LULL_WAKE_FG_BEGIN, now);
 }
 
 SEC("tp_btf/sched_waking")
@@ -267,7 +250,6 @@ static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, 
 		task->on_cpu_ns += now - cpu->task_since_ns;
 	if (!sleeps)
 		return;
-	cpu->view[LULL_FOREGROUND].last_end_ns = now;
 	if (!task || !burst_of(all, task))
 		return;
 	if (missed) {
@@ -278,7 +260,6 @@ static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, 
 	count(&cpu->response[loaded], now - task->woken_ns);
 	cpu->bursts[loaded].count++;
 	cpu->bursts[loaded].on_cpu_ns += task->on_cpu_ns;
-	cpu->view[LULL_FOREGROUND].ended++;
 	task->woken_ns = 0;
 }
 
@@ -301,46 +282,22 @@ static __always_inline __u64 share_of(__u32 class)
 	return class == LULL_FOREGROUND ? 1 : class == LULL_BACKGROUND ? ONE_BACKGROUND : 0;
 }
 
-/* The CPU goes to a task of another class; `sleeps`: the one that ran before does not want it any
- * more. */
+/* The CPU goes to a task of another class. */
 static __always_inline void change(struct lull_sched *all, struct lull_cpu *cpu, __u32 class,
-				   int sleeps, __u64 now)
+				   __u64 now)
 {
 	__u32 old = cpu->class;
 	__u64 move = share_of(class) - share_of(old);
-	__u64 before = __sync_fetch_and_add(&all->running, move);
-	__u64 after = before + move;
+	__u64 after = __sync_fetch_and_add(&all->running, move) + move;
 
 	if (old < LULL_CLASSES)
-		cpu->view[old].busy_ns += now - cpu->since_ns;
+		cpu->busy_ns[old] += now - cpu->since_ns;
 	cpu->class = class;
 	cpu->since_ns = now;
-	if (old == LULL_BACKGROUND) {
-		cpu->view[LULL_BACKGROUND].ended++;
-		cpu->view[LULL_BACKGROUND].last_end_ns = now;
-		wake(all, LULL_WAKE_BG_END, now);
-	} else if (old == LULL_FOREGROUND && !(__u32)after) {
-		if (sleeps) {
-			all->quiet_since_ns = now;
-			wake(all, LULL_WAKE_FG_END, now);
-			if (now >= all->gap_ns)
-				wake(all, LULL_WAKE_GAP, now);
-			if (all->wake & LULL_WAKE_QUIET)
-				lull_alarm_start(0, &all->alarm_armed, all->quiet_ns);
-		} else {
-			all->woken_ns = now;
-		}
-	}
-	if (class == LULL_BACKGROUND) {
-		cpu->view[LULL_BACKGROUND].started++;
-		cpu->view[LULL_BACKGROUND].last_start_ns = now;
+	if (class == LULL_BACKGROUND)
 		all->bg_start_ns = now;
-		if ((__u32)after)
-			wake(all, LULL_WAKE_LEAK, now);
-	} else if (class == LULL_FOREGROUND && !(__u32)before) {
-		all->begun_ns = now;
-		end_gap(all, cpu, now);
-	}
+	else if (class == LULL_FOREGROUND)
+		note_use(all, (__u32)after, now);
 }
 
 /* What the slot says is from before the watch. */
@@ -388,7 +345,7 @@ int lull_look(void *ctx)
 	now = bpf_ktime_get_ns();
 	if (class == LULL_FOREGROUND)
 		enter(all, cpu, current->pid, record, now);
-	change(all, cpu, class, 0, now);
+	change(all, cpu, class, now);
 	return 0;
 }
 
@@ -425,35 +382,8 @@ int BPF_PROG(lull_switch, int preempt, struct task_struct *prev, struct task_str
 	if (class == LULL_FOREGROUND)
 		enter(all, cpu, next->pid, task, now);
 	if (class != old)
-		change(all, cpu, class, sleeps, now);
+		change(all, cpu, class, now);
 	return 0;
-}
-
-static __always_inline void lull_alarm_fired(__u32 slot)
-{
-	struct lull_sched *all = all_cpus();
-	__u64 now, since;
-
-	if (!all)
-		return;
-	lull_alarm_rest(&all->alarm_armed);
-	if (!all->watched_ns)
-		return;
-	since = *(volatile __u64 *)&all->quiet_since_ns;
-	/* Foreground that runs will end, and arm again. */
-	if ((__u32)all->running || !(all->wake & LULL_WAKE_QUIET))
-		return;
-	now = bpf_ktime_get_ns();
-	if (!since) {
-		/* It was woken: about to run, or it has run unseen. */
-		since = lull_foreground_waits(all->running, all->begun_ns, all->woken_ns, now)
-			    ? now
-			    : all->woken_ns;
-	}
-	if (now < since + all->quiet_ns)
-		lull_alarm_start(slot, &all->alarm_armed, since + all->quiet_ns - now);
-	else
-		wake(all, LULL_WAKE_QUIET, now);
 }
 
 char LICENSE[] SEC("license") = "GPL";

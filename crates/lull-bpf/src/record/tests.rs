@@ -1,6 +1,5 @@
 //! The shared C header, compiled natively, against the Rust originals.
 
-use super::cpu::{PENDING_NS, foreground_waits};
 use super::net::{STALE, in_queue};
 use super::{PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, RawView, START_ON_REQUEST};
 use lull_core::{
@@ -26,7 +25,6 @@ unsafe extern "C" {
         now: u64,
     ) -> u64;
     fn lull_check_in_queue(started: u64, ended: u64, last_start_ns: u64, now: u64) -> u64;
-    fn lull_check_foreground_waits(running: u64, begun_ns: u64, woken_ns: u64, now: u64) -> u32;
 }
 
 fn c_state(observation: &Observation, interval: Interval, flags: u32, now: Nanos) -> u32 {
@@ -82,20 +80,6 @@ proptest! {
         // SAFETY: a pure function of integers.
         let c = unsafe { lull_check_in_queue(started, ended, last_start, now) };
         prop_assert_eq!(c, in_queue(&view, Nanos(now)));
-    }
-
-    #[test]
-    fn waiting_for_a_cpu_agrees(
-        foreground in 0_u64..3,
-        background in 0_u64..3,
-        begun in 0_u64..5,
-        woken in 0_u64..5,
-        now in prop_oneof![0_u64..10, PENDING_NS - 5..PENDING_NS + 10],
-    ) {
-        let running = foreground | background << 32;
-        // SAFETY: a pure function of integers.
-        let c = unsafe { lull_check_foreground_waits(running, begun, woken, now) };
-        prop_assert_eq!(c != 0, foreground_waits(running, begun, woken, now));
     }
 
     #[test]

@@ -32,7 +32,6 @@ use std::collections::VecDeque;
 use super::bounds::Sums;
 use super::cut::Levels;
 use super::setting::{Epoch, Measure};
-use crate::time::Nanos;
 
 /// Requests that a pair stands for, at the least: `lent · withheld / (lent + withheld)`, summed over its blocks.
 const STANDS_FOR: f64 = 4.0;
@@ -90,12 +89,11 @@ pub(crate) enum Finding {
     Better,
 }
 
-/// The numerator and the denominator of the slowdown, and the lent time they stand for.
+/// The numerator and the denominator of the slowdown.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     num: f64,
     den: f64,
-    lent: Nanos,
 }
 
 /// Pairs and what follows from them.
@@ -167,33 +165,6 @@ impl Evidence {
         self.suspicion = SUSPICION_LASTS;
     }
 
-    /// Whether testing is dense because of a suspicion.
-    pub(crate) fn is_suspected(&self) -> bool {
-        self.suspicion > 0
-    }
-
-    /// The next pair stands for so much lent time that was not compared, too.
-    pub(crate) fn rested(&mut self, span: Nanos) {
-        self.open.0.lent = self.open.0.lent.plus(span);
-    }
-
-    /// The lent time that the remembered pairs stand for.
-    pub(crate) fn lent(&self) -> Nanos {
-        self.pairs.iter().fold(Nanos::ZERO, |sum, pair| sum.plus(pair.lent))
-    }
-
-    /// The ratio that the latest pairs show by themselves.
-    pub(crate) fn ratio_of_latest(&self, pairs: u32) -> f64 {
-        let before = self.pairs.len().saturating_sub(pairs as usize);
-        sums(self.pairs.range(before..)).ratio()
-    }
-
-    /// Everything is forgotten but what a usual level is.
-    pub(crate) fn clear(&mut self) {
-        let levels = std::mem::take(&mut self.levels);
-        *self = Self { levels, changes: self.changes, ..Self::new(self.measure, self.budget - 1.0) };
-    }
-
     /// Takes in one block: what it saw with background and without, in pieces of about one length.
     pub(crate) fn add(&mut self, lent: &[Epoch], withheld: &[Epoch]) -> Finding {
         let limit = self.levels.limit();
@@ -214,7 +185,6 @@ impl Evidence {
         let (pair, stands_for) = &mut self.open;
         pair.num += num;
         pair.den += den;
-        pair.lent = lent.iter().fold(pair.lent, |sum, epoch| sum.plus(epoch.span));
         *stands_for += seen * (lent_exposure / exposure) * (withheld_exposure / exposure);
         if *stands_for < STANDS_FOR {
             return Finding::Usual;

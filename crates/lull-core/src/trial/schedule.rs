@@ -1,7 +1,6 @@
 //! What when: blocks of epochs in random order.
 //!
-//! A block has an epoch that is withheld and one that is lent, and on demand a short one in which something bolder is
-//! probed. Probed and withheld epochs are of equal length, so that a probe does as little harm as it can.
+//! A block has an epoch that is withheld and one that is lent.
 //!
 //! ```text
 //!              rested, the foreground moved,               washout over
@@ -19,8 +18,8 @@
 //! A job that reads and computes in turn pauses more often than blocks are long. What an epoch had seen before a pause counts, and
 //! it goes on after a washout.
 //!
-//! Where looks are dear the lent epoch is at most [`COUNTED`] times as long as the withheld one: the shorter one decides how much a block
-//! says. What is left of the time in which little is withheld is rest after the block, and nobody need look then.
+//! The lent epoch is at most [`COUNTED`] times as long as the withheld one: the shorter one decides how much a block says. What is left
+//! of the time in which little is withheld is rest after the block, and nobody need look then.
 //!
 //! What a stall may count for is cut in each epoch (`cut.rs`). A longer epoch would dilute what stands out in the other: cut as a whole, it
 //! would keep stalls that the withheld ones lose, which looks like harm. So it is cut in pieces of the withheld one's length.
@@ -40,19 +39,6 @@ pub(crate) enum Part {
     Lent,
     /// No background.
     Withheld,
-    /// Background with a bolder choice.
-    Probe,
-}
-
-/// What the next block is to be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Demand {
-    /// Part of the time to withhold.
-    pub(crate) share: Share,
-    /// Whether to probe, too.
-    pub(crate) probe: bool,
-    /// Whether looks are to be few: then a lent epoch is short, and what is left of its time is rest.
-    pub(crate) rests: bool,
 }
 
 /// The epochs of a block that is complete.
@@ -62,9 +48,6 @@ pub(crate) struct Block {
     /// The lent epoch in pieces about as long as the withheld one.
     pub(crate) lent_pieces: Vec<Epoch>,
     pub(crate) withheld: Epoch,
-    pub(crate) probe: Option<Epoch>,
-    /// For how long the resource was lent before it.
-    pub(crate) rested: Nanos,
 }
 
 #[derive(Clone, Debug)]
@@ -82,10 +65,10 @@ pub(crate) struct Schedule {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// After a block, from when until when at the least.
+    /// Lent and not counted until then, and until the foreground has made a request since `count`, and background has work.
     Rest {
-        began: Nanos,
         until: Nanos,
+        count: Option<u64>,
     },
     Paused {
         plan: Plan,
@@ -105,15 +88,13 @@ enum Phase {
 /// A block and how far it has come.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
-    order: [Part; 3],
-    parts: usize,
-    /// Which part of the order is in force; below `parts`.
+    order: [Part; 2],
+    /// Which part of the order is in force.
     at: usize,
     withheld: Nanos,
     lent: Nanos,
-    /// After and before it.
+    /// After it.
     rest: Nanos,
-    rested: Nanos,
     began: (Nanos, Reading),
     /// What the part in force had seen before pauses.
     seen: Epoch,
@@ -125,17 +106,17 @@ struct Plan {
 struct Done {
     lent: Epoch,
     withheld: Epoch,
-    probe: Option<Epoch>,
 }
 
-/// A lent epoch is at most so many times as long as the withheld one: four times leaves a quarter more noise than any more would.
-pub(super) const COUNTED: u64 = 4;
+/// A lent epoch is at most so many times as long as the withheld one, in which a look is due each time: twice leaves half more noise
+/// than any more would.
+const COUNTED: u64 = 2;
 /// A block that paused for longer compares times that are too far apart.
 const LONGEST_PAUSE: Nanos = Nanos::from_secs(2);
 
 impl Phase {
     /// The next block may begin at once.
-    const READY: Self = Self::Rest { began: Nanos::ZERO, until: Nanos::ZERO };
+    const READY: Self = Self::Rest { until: Nanos::ZERO, count: None };
 }
 
 impl Plan {
@@ -152,7 +133,7 @@ impl Plan {
     fn length(&self) -> Nanos {
         let length = match self.part() {
             Part::Lent => self.lent,
-            Part::Withheld | Part::Probe => self.withheld,
+            Part::Withheld => self.withheld,
         };
         length.since(self.seen.span)
     }
@@ -195,20 +176,14 @@ impl Schedule {
         }
     }
 
-    /// How long a withheld or probed epoch is at present, with its washout.
-    pub(crate) fn hold(&self) -> Nanos {
-        let (withheld, _) = self.setting.lengths(self.setting.dense, &self.pace);
-        withheld.plus(self.washout())
-    }
-
     /// How many foreground requests there are at a time, lately; `None` where sums are no times.
     pub(crate) fn load(&self) -> Option<f64> {
         (self.setting.recovery > 0).then(|| self.pace.load())
     }
 
-    /// The mean time between two foreground requests, lately.
-    pub(crate) fn gap(&self) -> Nanos {
-        self.pace.gap()
+    /// Whether epochs are long enough for the foreground's requests; always, where sums are no times.
+    pub(crate) fn outlasts_requests(&self) -> bool {
+        self.setting.recovery == 0 || self.pace.mean() <= self.setting.longest.0 as f64 / 8.0
     }
 
     fn washout(&self) -> Nanos {
@@ -216,13 +191,7 @@ impl Schedule {
     }
 
     /// Takes in a reading; returns a block that is complete. `demand` is for the next block.
-    pub(crate) fn step(
-        &mut self,
-        now: Nanos,
-        reading: Reading,
-        wants: bool,
-        demand: Demand,
-    ) -> Option<Block> {
+    pub(crate) fn step(&mut self, now: Nanos, reading: Reading, wants: bool, demand: Share) -> Option<Block> {
         let before = self.latest.replace(reading).unwrap_or(reading);
         self.looked = now;
         let went_back =
@@ -236,9 +205,10 @@ impl Schedule {
             return None;
         }
         match self.phase {
-            Phase::Rest { began, until } => {
-                if now >= until && reading.count > before.count {
-                    self.begin_block(now, reading, until.since(began), demand);
+            Phase::Rest { until, count } => {
+                // A block that always began with a request would see more of them at its head.
+                if now >= until && reading.count > count.unwrap_or(before.count) {
+                    self.begin_block(now, reading, demand);
                 }
                 None
             }
@@ -261,17 +231,16 @@ impl Schedule {
                 match plan.part() {
                     Part::Lent => plan.done.lent = epoch,
                     Part::Withheld => plan.done.withheld = epoch,
-                    Part::Probe => plan.done.probe = Some(epoch),
                 }
                 plan.at += 1;
-                if plan.at < plan.parts {
+                if plan.at < plan.order.len() {
                     self.phase = Phase::Washout { plan, until: now.plus(self.washout()) };
                     return None;
                 }
                 let lent_pieces = std::mem::take(&mut self.pieces);
                 self.end_block(now, reading, &plan, demand);
-                let Done { lent, withheld, probe } = plan.done;
-                Some(Block { lent, lent_pieces, withheld, probe, rested: plan.rested })
+                let Done { lent, withheld } = plan.done;
+                Some(Block { lent, lent_pieces, withheld })
             }
             Phase::Counting { plan, .. } => {
                 // The call nearest to the length will do.
@@ -300,7 +269,7 @@ impl Schedule {
     /// Background has no work: nothing can be compared until it has some.
     fn pause(&mut self, now: Nanos, reading: Reading) {
         self.phase = match self.phase {
-            Phase::Rest { began, until } => Phase::Rest { began, until },
+            Phase::Rest { until, count } => Phase::Rest { until, count },
             Phase::Paused { since, .. } if now.since(since) >= LONGEST_PAUSE => Phase::READY,
             Phase::Paused { plan, since } => Phase::Paused { plan, since },
             Phase::Washout { plan, .. } => Phase::Paused { plan, since: now },
@@ -313,10 +282,10 @@ impl Schedule {
     }
 
     /// A long lent epoch, and the rest after it, need not be waited for.
-    pub(crate) fn hurry(&mut self, now: Nanos, demand: Demand) {
+    pub(crate) fn hurry(&mut self, now: Nanos, demand: Share) {
         let (_, lent, rest) = self.lengths(demand);
         match &mut self.phase {
-            Phase::Rest { began, until } => *until = began.plus(rest).min(*until),
+            Phase::Rest { until, .. } => *until = now.plus(rest).min(*until),
             Phase::Washout { plan, .. } | Phase::Paused { plan, .. } => plan.hurry(lent, rest),
             Phase::Counting { plan, until, .. } => {
                 plan.hurry(lent, rest);
@@ -327,40 +296,34 @@ impl Schedule {
         }
     }
 
-    /// What is lent or probed is to change: the block has become worthless.
-    pub(crate) fn abandon(&mut self) {
-        self.phase = Phase::READY;
-    }
-
     /// How long a withheld epoch, a lent one and the rest after both are.
-    fn lengths(&self, Demand { share, rests, .. }: Demand) -> (Nanos, Nanos, Nanos) {
-        let (withheld, lent) = self.setting.lengths(share, &self.pace);
-        let counted = if rests { lent.min(withheld.times(COUNTED)) } else { lent };
+    fn lengths(&self, demand: Share) -> (Nanos, Nanos, Nanos) {
+        let (withheld, lent) = self.setting.lengths(demand, &self.pace);
+        let counted = lent.min(withheld.times(COUNTED));
         (withheld, counted, lent.since(counted))
     }
 
-    fn begin_block(&mut self, now: Nanos, reading: Reading, rested: Nanos, demand: Demand) {
-        let mut order = [Part::Lent, Part::Withheld, Part::Probe];
-        let parts = if demand.probe { 3 } else { 2 };
-        self.random.shuffle(&mut order[..parts]);
+    fn begin_block(&mut self, now: Nanos, reading: Reading, demand: Share) {
+        let mut order = [Part::Lent, Part::Withheld];
+        self.random.shuffle(&mut order);
         let (withheld, lent, rest) = self.lengths(demand);
         (self.pieces, self.piece_began) = (Vec::new(), None);
         let (began, seen, done) = ((now, reading), Epoch::default(), Done::default());
-        let plan = Plan { order, parts, at: 0, withheld, lent, rest, rested, began, seen, done };
+        let plan = Plan { order, at: 0, withheld, lent, rest, began, seen, done };
         self.phase = Phase::Washout { plan, until: now.plus(self.washout()) };
     }
 
-    fn end_block(&mut self, now: Nanos, reading: Reading, plan: &Plan, demand: Demand) {
+    fn end_block(&mut self, now: Nanos, reading: Reading, plan: &Plan, demand: Share) {
         let block = Epoch::between(plan.began, (now, reading)).unwrap_or_default();
         if block.count == 0 {
-            self.phase = Phase::READY;
+            self.phase = Phase::Rest { until: now.plus(plan.rest), count: Some(reading.count) };
             return;
         }
         self.pace.add(&block);
         if plan.rest > Nanos::ZERO {
-            self.phase = Phase::Rest { began: now, until: now.plus(plan.rest) };
+            self.phase = Phase::Rest { until: now.plus(plan.rest), count: Some(reading.count) };
         } else {
-            self.begin_block(now, reading, Nanos::ZERO, demand);
+            self.begin_block(now, reading, demand);
         }
     }
 }

@@ -201,14 +201,8 @@ impl Pace {
     }
 
     /// The sum of what is measured, per request; 0 before anything is known.
-    fn mean(&self) -> f64 {
+    pub(super) fn mean(&self) -> f64 {
         self.sum / self.count.max(f64::MIN_POSITIVE)
-    }
-
-    /// From one request to the next.
-    pub(super) fn gap(&self) -> Nanos {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float saturates")]
-        Nanos((1e9 / self.per_second.max(1e-9)) as u64)
     }
 
     /// What is measured per nanosecond: how many requests there are at a time, where sums are nanoseconds.

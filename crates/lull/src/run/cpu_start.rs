@@ -1,10 +1,10 @@
 //! Starting what watches the CPUs, once there is somebody to watch.
 //!
 //! The sensor costs tens of milliseconds to load, and something at each switch between tasks. A job that has the machine to
-//! itself need not pay for it: until somebody else computes, the processes' times are read once a second, a few microseconds each.
+//! itself need not pay for it: until somebody else computes, the processes' times are read five times a second, a few microseconds each.
 //!
 //! Edge cases: with `--slo` the user's measure wants the job's time from the beginning: the sensor is loaded at once. What begins and
-//! ends within a second counts when it is waited for.
+//! ends between two looks is not seen.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use lull_bpf::SensorError;
 use lull_bpf::cpu::{CpuSensor, CpuSettings};
-use lull_core::Nanos;
+use lull_core::{Nanos, Share};
 use lull_linux::clock;
 use lull_linux::gate::lend::Lender as CpuGate;
 use lull_linux::root::Root;
 use lull_linux::sense::processes;
 
-use super::cpu::{AT_REST, Cpu, CpuAim};
+use super::cpu::{Cpu, CpuAim};
 use super::family::Family;
 use super::freezer::Freezer;
 use super::settings::{RunSettings, SensorChoice};
@@ -29,7 +29,11 @@ use super::supervisor::{self, LOWEST, Nudge};
 /// A job that ends sooner does not pay for the sensor.
 const SHORT_JOB: Duration = Duration::from_millis(250);
 /// How often to look whether anybody else computes: times are told in ticks of 10 ms, too coarse for less.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Nanos = Nanos::from_millis(200);
+/// Where there are many processes looks are rarer: they take this part of the time, at most.
+const COST_SHARE: u64 = 200;
+/// A foreground that uses less of one CPU is that of a machine at rest, whose daemons nobody need watch.
+const AT_REST: Share = Share::percent(5);
 
 /// From the wish to the running sensor.
 pub(crate) struct CpuStart {
@@ -106,7 +110,7 @@ fn load(
         if waits {
             let mut others = Others::of(family);
             loop {
-                std::thread::sleep(LOOK_EVERY);
+                std::thread::sleep(Duration::from_nanos(others.pause().0));
                 if others.compute() {
                     break;
                 }
@@ -133,20 +137,28 @@ struct Others {
     family: Family,
     /// When last looked, and the time that they had used.
     looked: (Nanos, Nanos),
+    /// How long that took.
+    cost: Nanos,
 }
 
 impl Others {
     fn of(family: Family) -> Self {
-        Self { looked: Self::look(&family), family }
+        Self { looked: Self::look(&family), cost: Nanos::ZERO, family }
     }
 
     fn look(family: &Family) -> (Nanos, Nanos) {
         (clock::now(), processes::time_of_programs(&family.others()))
     }
 
+    /// Until the next look.
+    fn pause(&self) -> Nanos {
+        LOOK_EVERY.max(self.cost.times(COST_SHARE))
+    }
+
     /// Whether they have used the CPUs since the last look, as more than a machine at rest does.
     fn compute(&mut self) -> bool {
         let now = Self::look(&self.family);
+        self.cost = clock::now().since(now.0);
         let before = std::mem::replace(&mut self.looked, now);
         now.1.since(before.1) >= AT_REST.of(now.0.since(before.0))
     }

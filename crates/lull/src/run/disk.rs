@@ -151,11 +151,8 @@ impl Disk {
         Use { contended: is_served && self.is_contended(now), worked: budget.worked(), lost: budget.lost() }
     }
 
-    /// From now on `promise` is what the foreground may lose here; `forfeits`: nothing of it is saved up.
-    pub(crate) fn set_promise(&mut self, promise: Loss, forfeits: bool) {
-        if forfeits {
-            self.control.forfeit();
-        }
+    /// From now on `promise` is what the foreground may lose here.
+    pub(crate) fn set_promise(&mut self, promise: Loss) {
         self.control.set_promise(promise);
     }
 

@@ -344,8 +344,7 @@ impl Engine {
     /// Reads the sensors, lets go what may go, and says when to look again. Wake-ups are asked for before the last
     /// look, so that none is lost.
     pub(crate) fn turn(&mut self, now: Nanos) -> Next {
-        // What has nothing to do while the job stays held waits for the end of such a time.
-        let (mut next, mut idle) = (Next::default(), Next::default());
+        let mut next = Next::default();
         let was_held = self.wants_frozen(now);
         self.promise.turn(now, &mut self.disks, self.cpu.as_mut());
         for disk in 0..self.disks.len() {
@@ -358,33 +357,24 @@ impl Engine {
                 self.step(disk, now, Input::Observe(observation));
             }
             next.sooner(self.disks[disk].resource.wake(now).at);
-            idle.sooner(self.disks[disk].next_sample(now, &wake));
-            idle.sooner(self.disks[disk].control(now, was_held));
+            next.sooner(self.disks[disk].next_sample(now, &wake));
+            next.sooner(self.disks[disk].control(now, was_held));
             let covered =
                 self.granted.values().any(|grant| grant.disk == disk && now.since(grant.at) < CALL_AT_MOST);
             next.sooner(self.disks[disk].hold(now, covered));
         }
         next.sooner(self.regulator.as_mut().map(|regulator| regulator.turn(now)));
         let is_held = self.wants_hold();
-        let (patient, end_of_hold) = self.cpu.as_mut().map(|cpu| cpu.turn(now, is_held)).unzip();
-        next.sooner(patient);
-        // The end of a hold, packets and pages cannot wait.
-        let mut exact = Next { at: end_of_hold.flatten() };
-        exact.sooner(self.net.as_mut().map(|net| net.turn(now)));
-        exact.sooner(self.net_when_used.next());
-        idle.sooner(self.read_ahead(now));
-        exact.sooner(self.write_back(now));
+        next.sooner(self.cpu.as_mut().and_then(|cpu| cpu.turn(now, is_held)));
+        next.sooner(self.net.as_mut().map(|net| net.turn(now)));
+        next.sooner(self.net_when_used.next());
+        next.sooner(self.read_ahead(now));
+        next.sooner(self.write_back(now));
         next.sooner(self.queue_syncs(now));
         // Who is frozen handles none; `spare` sees to them.
         next.sooner(if was_held { None } else { self.let_signals_through(now) });
         let is_held = self.wants_hold();
-        idle.sooner(self.spare.turn(now, is_held, || Look::at(&self.family)));
-        let rests_until = self.cpu.as_ref().and_then(Cpu::rests_until).unwrap_or(now);
-        next.sooner(idle.at.map(|at| at.max(rests_until)));
-        if let (Some(at), Some(cpu)) = (next.at, self.cpu.as_mut()) {
-            next.at = Some(cpu.in_a_gap(at));
-        }
-        next.sooner(exact.at);
+        next.sooner(self.spare.turn(now, is_held, || Look::at(&self.family)));
         let held = !self.waiters.is_empty() || (is_held && !self.spare.is_on(now));
         match (held, self.held_since) {
             (true, None) => self.held_since = Some(now),
@@ -500,7 +490,7 @@ impl Engine {
     fn wants_hold(&self) -> bool {
         self.held_for_pages
             || self.disks.iter().any(Disk::is_frozen)
-            || self.cpu.as_ref().is_some_and(Cpu::is_frozen)
+            || self.cpu.as_ref().is_some_and(Cpu::is_held)
             || self.net.as_ref().is_some_and(Net::is_frozen)
             || self.regulator.as_ref().is_some_and(Regulator::holds)
     }

@@ -1,9 +1,9 @@
-//! The one promise of a run: what the foreground may lose, divided among the disks and the CPUs on which it meets the job.
+//! The one promise of a run: what the foreground may lose on the disks and the CPUs on which it meets the job.
 //!
 //! Memory and network are no part of it: nothing measures what time they cost the foreground. Nor is a disk that is
 //! watched by the fallback sensor.
 
-use lull_core::{Division, Loss, Nanos, PromiseChange, Use};
+use lull_core::{Ledger, Loss, Nanos, Use};
 
 use super::cpu::Cpu;
 use super::disk::Disk;
@@ -11,7 +11,7 @@ use super::summary::{LostPart, SlowdownSummary, WholeSummary};
 
 /// What control of a disk aims at, of what may be lost there, in percent: the rest is for what is learnt late.
 const DISK_PERCENT: u32 = 80;
-/// The place of the CPUs, which may come later than the disks, in what is divided.
+/// The place of the CPUs, which may come later than the disks, in the ledger.
 const CPUS: usize = 0;
 
 /// What control of a disk aims at, when so much may be lost there.
@@ -21,39 +21,32 @@ pub(crate) fn of_disk(promise: Loss) -> Loss {
 
 /// See the module.
 pub(crate) struct Promise {
-    division: Division,
+    ledger: Ledger,
     uses: Vec<Use>,
 }
 
 impl Promise {
     pub(crate) fn new(promise: Loss) -> Self {
-        Self { division: Division::new(promise), uses: Vec::new() }
+        Self { ledger: Ledger::new(promise), uses: Vec::new() }
     }
 
-    /// Looks who contends, and tells everybody whose part has changed. To be called before they book anything.
+    /// Looks what was lost, and tells everybody what it may lose from now on.
     pub(crate) fn turn(&mut self, now: Nanos, disks: &mut [Disk], mut cpu: Option<&mut Cpu>) {
         self.uses.clear();
         self.uses.push(cpu.as_deref().map_or_else(Use::default, Cpu::usage));
         self.uses.extend(disks.iter_mut().map(|disk| disk.usage(now)));
-        for PromiseChange { resource, promise, forfeits } in self.division.look(now, &self.uses) {
-            match resource.checked_sub(CPUS + 1) {
-                None => {
-                    if let Some(cpu) = &mut cpu {
-                        cpu.set_promise(promise, forfeits);
-                    }
-                }
-                Some(disk) => {
-                    if let Some(disk) = disks.get_mut(disk) {
-                        disk.set_promise(of_disk(promise), forfeits);
-                    }
-                }
-            }
+        let Some(promises) = self.ledger.look(now, &self.uses) else { return };
+        if let (Some(cpu), Some(promise)) = (&mut cpu, promises.first()) {
+            cpu.set_promise(*promise);
+        }
+        for (disk, promise) in disks.iter_mut().zip(promises.iter().skip(CPUS + 1)) {
+            disk.set_promise(of_disk(*promise));
         }
     }
 
     /// What was lost on all resources; `None` unless the foreground met the job on more than one.
     pub(crate) fn summary(&self, disks: &[Disk], cpu: Option<&Cpu>) -> Option<WholeSummary> {
-        let met = |place: &usize| self.division.was_contended(*place);
+        let met = |place: &usize| self.ledger.was_contended(*place);
         let places = || (CPUS..=disks.len()).filter(met);
         if places().count() < 2 {
             return None;
@@ -65,12 +58,12 @@ impl Promise {
                 None => cpu.and_then(Cpu::slowdown),
             };
             let resource = disk.map_or_else(|| "cpu".to_owned(), |disk| disk.traits.name.clone());
-            let part = LostPart { resource, lost: self.division.lost_on(place) };
+            let part = LostPart { resource, lost: self.ledger.lost_on(place) };
             // What a disk's sensor sees needs no comparison.
             (part, slowdown, disk.is_some())
         };
         let parts: Vec<_> = places().map(part).collect();
-        let kept = self.division.kept();
+        let kept = self.ledger.kept();
         let proved: f64 =
             parts.iter().flat_map(|(_, slowdown, _)| slowdown).map(SlowdownSummary::proved).sum();
         let is_known = parts.iter().all(|(_, slowdown, is_seen)| {
@@ -79,7 +72,7 @@ impl Promise {
         Some(WholeSummary {
             lost: kept.overall,
             lost_worst: kept.worst,
-            kept: WholeSummary::keeps(kept.promise, is_known, proved > self.division.promise().fraction()),
+            kept: WholeSummary::keeps(kept.promise, is_known, proved > self.ledger.promise().fraction()),
             parts: parts.into_iter().map(|(part, ..)| part).collect(),
         })
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 use lull_bench::units::Bytes;
 use lull_core::{
-    ControlSetting, DepthChoice, HoldSetting, IntervalChoice, LendSetting, Loss, Nanos, RoomSetting, Share,
+    ControlSetting, CpuSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, RoomSetting, Share,
     StartRule, Variant,
 };
 use lull_linux::gate::qdisc::QdiscPlan;
@@ -26,6 +26,10 @@ mod written;
 
 /// What the foreground may lose, unless the user says otherwise.
 const MAX_SLOWDOWN: Loss = Loss::percent(5);
+/// A delay of one request that nobody minds.
+const MAX_DELAY: Nanos = Nanos::from_micros(100);
+/// The longest time that the job is held without a break for other reasons than reading around the gate.
+const LONGEST_HOLD: Nanos = Nanos::from_secs(1);
 
 /// Which sensor observes the disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
@@ -149,6 +153,7 @@ struct RunSection {
     resources: Vec<ResourceChoice>,
     slo: Option<String>,
     cpu_floor: Option<String>,
+    max_delay: Option<String>,
     cache_keep: Option<String>,
     dirty: Option<String>,
     mem_low: Option<String>,
@@ -181,6 +186,7 @@ pub(crate) struct Given {
     pub(crate) resources: Vec<ResourceChoice>,
     pub(crate) slo: Option<SloChoice>,
     pub(crate) cpu_floor: Option<Share>,
+    pub(crate) max_delay: Option<Nanos>,
     pub(crate) cache_keep: Option<Bytes>,
     pub(crate) dirty: Option<Bytes>,
     pub(crate) mem_low: Option<Bytes>,
@@ -271,6 +277,7 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Given> {
         resources: run.resources,
         slo: value("slo", run.slo)?,
         cpu_floor: value("cpu-floor", run.cpu_floor)?,
+        max_delay: value("max-delay", run.max_delay)?,
         cache_keep: value("cache-keep", run.cache_keep)?,
         dirty: value("dirty", run.dirty)?,
         mem_low: value("mem-low", run.mem_low)?,
@@ -358,7 +365,7 @@ impl Given {
         }
         if slo.is_some() && longest_hold == Some(LongestHold::Off) {
             bail!(
-                "--slo decides about the CPUs, which --longest-hold off leaves alone; leave one of them out"
+                "--slo compares by holding the job, which --longest-hold off forbids; leave one of them out"
             );
         }
         if let (Some(_), Some(LongestHold::AtMost(longest))) = (&slo, longest_hold)
@@ -370,15 +377,14 @@ impl Given {
                  give {needed} or more"
             );
         }
-        let lending = LendSetting::default();
         let longest = match longest_hold {
             Some(LongestHold::Off) => None,
             Some(LongestHold::AtMost(longest)) => Some(longest),
-            None => Some(lending.longest),
+            None => Some(LONGEST_HOLD),
         };
-        let floor = self.cpu_floor.or(file.cpu_floor).unwrap_or(lending.floor);
-        let cpu =
-            longest.filter(|_| lends(ResourceChoice::Cpu)).map(|longest| CpuAim { promise, floor, longest });
+        let floor = self.cpu_floor.or(file.cpu_floor).unwrap_or_else(|| CpuSetting::default().floor);
+        let max_delay = self.max_delay.or(file.max_delay).unwrap_or(MAX_DELAY);
+        let cpu = lends(ResourceChoice::Cpu).then_some(CpuAim { promise, max_delay, floor, longest });
         let (low, high) = (self.mem_low.or(file.mem_low), self.mem_high.or(file.mem_high));
         let (cache_keep, batch) = (self.cache_keep.or(file.cache_keep), self.mem_batch.or(file.mem_batch));
         let tuned = [cache_keep, self.dirty.or(file.dirty), low, high, batch].iter().any(Option::is_some);

@@ -41,8 +41,6 @@ use nix::unistd::Pid;
 
 /// How often values are expected and pages are asked.
 const PERIOD: Nanos = Nanos::from_secs(1);
-/// A foreground without values for so long is gone.
-pub(crate) const AWAY: Nanos = PERIOD.times(4);
 /// A page that takes longer has no value.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A measure without a value for so long is silent.
@@ -250,11 +248,6 @@ impl Slo {
     /// For how long a comparison may have to hold the job at a stretch.
     pub(crate) fn longest_test() -> Nanos {
         TrialSetting::sampled_every(PERIOD).least_longest()
-    }
-
-    /// Whether it gives no values, so that nothing can be said of the foreground.
-    pub(crate) fn is_silent(&self) -> bool {
-        self.sums.is_silent()
     }
 
     /// The values so far, beside the work that the job has done.

@@ -55,14 +55,6 @@ impl SlowdownSummary {
         (is_kept || self.low - 1.0 > promised).then_some(is_kept)
     }
 
-    /// Whether the promise was kept over a whole run, in whose worst window the foreground lost no more than promised, or
-    /// may have lost more, as far as is known. `None` when too little was compared to say so, and when a loss beyond the
-    /// promise is not proved.
-    pub(crate) fn keeps_in_all(found: Option<&Self>, is_within: bool, promised: f64) -> Option<bool> {
-        let found = found.filter(|found| found.high.is_some())?;
-        (is_within || found.low - 1.0 > promised).then_some(is_within)
-    }
-
     /// What was found, and whether that is what was promised.
     pub(crate) fn sentence(&self, what: &str, promised: f64, kept: Option<bool>) -> String {
         let Some(high) = self.high else {
@@ -81,7 +73,7 @@ impl SlowdownSummary {
 }
 
 /// Whether a promise was kept, in words.
-fn verdict(kept: Option<bool>) -> &'static str {
+pub(crate) fn verdict(kept: Option<bool>) -> &'static str {
     match kept {
         Some(true) => "kept",
         Some(false) => "NOT kept",

@@ -117,7 +117,7 @@ pub(super) fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nano
     }
     if let Some(cpu) = &engine.cpu {
         status.cpu_slowdown = cpu.slowdown();
-        status.frozen_for_cpu = cpu.is_frozen();
+        status.frozen_for_cpu = cpu.is_held();
         status.frozen_for_test = cpu.is_tested();
     }
     status.lost = engine.promise.summary(&engine.disks, engine.cpu.as_ref()).map(|whole| whole.lost);

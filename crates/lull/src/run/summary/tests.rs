@@ -63,19 +63,6 @@ fn a_promise_is_kept_broken_or_open() {
 }
 
 #[test]
-fn what_was_not_compared_is_neither_kept_nor_broken() {
-    let found = |low, high| SlowdownSummary { ratio: 1.0, low, high, pairs: 9 };
-    let kept = |found: Option<SlowdownSummary>, is_within| {
-        SlowdownSummary::keeps_in_all(found.as_ref(), is_within, 0.05)
-    };
-    assert_eq!((kept(None, true), kept(None, false)), (None, None));
-    assert_eq!(kept(Some(found(0.0, None)), true), None);
-    assert_eq!(kept(Some(found(0.9, Some(1.2))), true), Some(true));
-    assert_eq!(kept(Some(found(0.9, Some(1.2))), false), None);
-    assert_eq!(kept(Some(found(1.06, Some(1.2))), false), Some(false));
-}
-
-#[test]
 fn a_job_without_a_cpu_is_told_for_how_long_if_that_is_worth_a_line() {
     let told = |starved_ns| {
         Summary { is_complete: true, wall_ns: 20_000_000_000, starved_ns, ..Summary::default() }.text()

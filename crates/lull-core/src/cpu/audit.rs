@@ -1,0 +1,201 @@
+//! The slow half: whether what is lent keeps the promise, by withholding it at random, and what follows.
+//!
+//! *Loss* is the share of the foreground's time that it lost: what its bursts take longer because of the job, per time in which it was
+//! at work. The trial tells the ratio of the means with an interval; times the bursts in service without the job, that is the loss.
+//!
+//! | mode | left for the bolder one | left for the more careful one |
+//! |---|---|---|
+//! | Open | – | beyond half the promise |
+//! | Buffered | within half the promise, and the last failure long enough ago | beyond the promise |
+//! | Shared | surely within half the promise | beyond the promise |
+//!
+//! Beyond is what is sure, by the interval, or likely after [`MANY`] comparisons if it is sure that there is any harm: the estimate then
+//! is worth more than the caution of an interval that holds at every look. The same for the late share, of which [`LATE_PPM`] are
+//! promised. Lending everything is tried on likelihood, since a try is short where it harms; it also ends when the likely loss is beyond
+//! the promise after twice as many comparisons. After a failure it is tried again after twice as long each time.
+//!
+//! Edge cases: a foreground whose bursts are as long as the audit's epochs, or never end, shows nothing, and beside it the mode is
+//! Buffered; without the job's work it stays. With one CPU there is no buffer: Open, or a share.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CpuReading, CpuSetting};
+use crate::backoff::Backoff;
+use crate::share::{Loss, Share};
+use crate::time::Nanos;
+use crate::trial::{Arm, Slowdown, Trial, TrialSetting};
+
+/// After so many comparisons something may be tried; and after so many what is likely is taken for known.
+const SOME: u32 = 8;
+const MANY: u32 = 24;
+/// Lending everything is tried again after this long, then twice as long each time.
+const AGAIN_AFTER: Nanos = Nanos::from_secs(30);
+const AGAIN_AT_MOST: Nanos = Nanos::from_secs(600);
+/// Requests that may be late because of the job.
+const LATE_PPM: u32 = 10_000;
+/// The share of time is halved so often at the most; the floor is above.
+const HALVINGS: u32 = 6;
+
+/// What is lent beside the foreground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Every CPU; the idle class protects.
+    Open,
+    /// All but those that the foreground needs and a buffer.
+    Buffered,
+    /// One CPU, for half of the time, a quarter, …: so many halvings.
+    Shared(u32),
+}
+
+/// What is known of the present mode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Audited {
+    /// What is lent.
+    pub mode: Mode,
+    /// How often that has changed.
+    pub moves: u32,
+    /// How much longer the foreground's bursts take.
+    pub slowdown: Option<Slowdown>,
+    /// The share of its time that it loses by that: likely, at least, at most.
+    pub loss: Option<[f64; 3]>,
+    /// Time withheld, and time in which the job had work beside the foreground.
+    pub withheld: Nanos,
+    /// See `withheld`.
+    pub total: Nanos,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Audit {
+    setting: TrialSetting,
+    seed: u64,
+    promise: Loss,
+    trial: Trial,
+    mode: Mode,
+    /// Whether there is more than one CPU.
+    has_choice: bool,
+    /// When to try to lend everything.
+    again: Backoff,
+    moves: u32,
+    /// What earlier trials cost.
+    withheld: Nanos,
+    total: Nanos,
+}
+
+impl Audit {
+    pub(super) fn new(setting: &CpuSetting, seed: u64) -> Self {
+        Self {
+            setting: setting.trial,
+            seed,
+            promise: setting.promise,
+            trial: Trial::new(setting.trial, seed),
+            mode: if setting.cpus > 1 { Mode::Buffered } else { Mode::Open },
+            has_choice: setting.cpus > 1,
+            again: Backoff::new(AGAIN_AFTER, AGAIN_AT_MOST),
+            moves: 0,
+            withheld: Nanos::ZERO,
+            total: Nanos::ZERO,
+        }
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(super) fn set_promise(&mut self, promise: Loss) {
+        self.promise = promise;
+    }
+
+    /// Of the time in which the CPU may be used.
+    pub(super) fn share(&self) -> Share {
+        match self.mode {
+            Mode::Open | Mode::Buffered => Share::ALL,
+            Mode::Shared(halvings) => Share::ppm(Share::ALL.as_ppm() >> halvings),
+        }
+    }
+
+    pub(super) fn next_change(&self) -> Option<Nanos> {
+        self.trial.next_change()
+    }
+
+    pub(super) fn step(&mut self, now: Nanos, reading: &CpuReading, at_work: bool) -> Arm {
+        let counts = at_work && reading.wants;
+        self.trial.set_budget(self.of_bursts(self.promise.fraction() / 2.0));
+        let arm = self.trial.record(now, reading.bursts, counts);
+        if counts && let Some(mode) = self.next_mode(now, reading) {
+            self.enter(now, mode);
+            return Arm::Lent;
+        }
+        if counts { arm } else { Arm::Lent }
+    }
+
+    pub(super) fn audited(&self) -> Audited {
+        let cost = self.trial.cost();
+        Audited {
+            mode: self.mode,
+            moves: self.moves,
+            slowdown: self.trial.slowdown(),
+            loss: self.loss(),
+            withheld: self.withheld.plus(cost.withheld),
+            total: self.total.plus(cost.total),
+        }
+    }
+
+    /// Likely, at least, at most.
+    fn loss(&self) -> Option<[f64; 3]> {
+        let Slowdown { ratio, low, high, .. } = self.trial.slowdown()?;
+        // A measure of the user's own is no time: what it loses is a share by itself.
+        let load = self.trial.load().map_or(1.0, |load| load / ratio.max(1.0));
+        Some([ratio, low, high].map(|ratio| ((ratio - 1.0) * load).max(0.0)))
+    }
+
+    /// What a loss is of the bursts themselves: the less of its time the foreground is in service, the more.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a million")]
+    fn of_bursts(&self, loss: f64) -> Loss {
+        let load = self.trial.load().filter(|load| *load > 0.0).unwrap_or(1.0);
+        Loss::ppm(((loss / load).min(1.0) * 1e6) as u32)
+    }
+
+    fn next_mode(&self, now: Nanos, reading: &CpuReading) -> Option<Mode> {
+        if !self.trial.can_judge() {
+            return (self.mode == Mode::Open && self.has_choice).then_some(Mode::Buffered);
+        }
+        let pairs = self.trial.slowdown()?.pairs;
+        let [likely, least, most] = self.loss()?;
+        let promise = self.promise.fraction();
+        let late = reading.late.map_or(0, |late| late.least_ppm);
+        let is_likely = |bound: f64| likely > bound && pairs >= MANY;
+        let is_proved = |bound: f64| least > bound || (is_likely(bound) && least > 0.0) || late > LATE_PPM;
+        let is_calm = late <= LATE_PPM / 2;
+        let may_open = likely < promise / 2.0 && pairs >= SOME && is_calm && self.again.is_due(now);
+        let surely_fits = most < promise / 2.0 && is_calm;
+        match self.mode {
+            Mode::Open if !self.has_choice => is_proved(promise).then_some(Mode::Shared(1)),
+            Mode::Open => {
+                let is_doubtful = likely > promise && pairs >= 2 * MANY;
+                (is_proved(promise / 2.0) || is_doubtful).then_some(Mode::Buffered)
+            }
+            Mode::Buffered if is_proved(promise) => Some(Mode::Shared(1)),
+            Mode::Buffered => may_open.then_some(Mode::Open),
+            Mode::Shared(halvings) if is_proved(promise) => {
+                (halvings < HALVINGS).then_some(Mode::Shared(halvings + 1))
+            }
+            Mode::Shared(1) => {
+                surely_fits.then_some(if self.has_choice { Mode::Buffered } else { Mode::Open })
+            }
+            Mode::Shared(halvings) => surely_fits.then_some(Mode::Shared(halvings - 1)),
+        }
+    }
+
+    fn enter(&mut self, now: Nanos, mode: Mode) {
+        if self.mode == Mode::Open {
+            self.again.failed(now);
+        }
+        let cost = self.trial.cost();
+        self.withheld = self.withheld.plus(cost.withheld);
+        self.total = self.total.plus(cost.total);
+        self.moves += 1;
+        self.trial = Trial::new(self.setting, self.seed.wrapping_add(u64::from(self.moves)));
+        self.mode = mode;
+    }
+}

@@ -1,0 +1,165 @@
+//! What the policy does on a virtual clock, with readings made by hand.
+
+use proptest::prelude::*;
+
+use super::late::late_share;
+use super::*;
+use crate::histogram::Histogram;
+
+const MILLI: Nanos = Nanos::from_millis(1);
+
+fn buffer(cpus: u32) -> CpuBuffer {
+    CpuBuffer::new(CpuSetting { cpus, ..CpuSetting::default() }, 1)
+}
+
+/// A foreground that uses `running` CPUs all the time, looked at every millisecond for `ms`; what is lent at the end.
+fn compute(buffer: &mut CpuBuffer, from: Nanos, running: u32, ms: u64) -> Lent {
+    let mut busy = Nanos::ZERO;
+    let mut lent = buffer.lent();
+    for tick in 0..=ms {
+        let reading = CpuReading { running, peak: running, busy, ..CpuReading::default() };
+        lent = buffer.step(from.plus(MILLI.times(tick)), &reading);
+        busy = busy.plus(MILLI.times(u64::from(running)));
+    }
+    lent
+}
+
+#[test]
+fn a_job_begins_with_every_cpu() {
+    for cpus in [1, 2, 64] {
+        assert_eq!(buffer(cpus).lent(), Lent { cpus, share: Share::ALL, withheld: false });
+        assert_eq!(buffer(cpus).wake_above(), Some(0));
+    }
+}
+
+#[test]
+fn within_a_millisecond_of_work_the_foreground_has_its_cpus_and_one_more() {
+    for (cpus, running, lent) in [(2, 1, 1), (2, 2, 1), (4, 1, 2), (8, 3, 4), (64, 10, 53), (256, 255, 1)] {
+        let mut buffer = buffer(cpus);
+        assert_eq!(compute(&mut buffer, MILLI, running, 1).cpus, lent, "{running} of {cpus}");
+    }
+}
+
+#[test]
+fn a_burst_is_looked_at_again_before_it_counts_as_work() {
+    let mut buffer = buffer(2);
+    let reading = CpuReading { running: 1, ..CpuReading::default() };
+    buffer.step(MILLI, &reading);
+    let next = buffer.next().unwrap();
+    assert!(next > MILLI && next <= MILLI.times(2), "{next}");
+}
+
+#[test]
+fn daemons_that_wake_ten_times_a_second_are_no_foreground() {
+    let mut buffer = buffer(2);
+    let mut busy = Nanos::ZERO;
+    for tick in 1..=200 {
+        busy = busy.plus(Nanos::from_micros(100));
+        let reading = CpuReading { running: 1, peak: 1, busy, ..CpuReading::default() };
+        assert_eq!(buffer.step(Nanos::from_millis(100 * tick), &reading).cpus, 2);
+    }
+}
+
+#[test]
+fn a_server_at_a_tenth_of_a_cpu_is_a_foreground_and_stays_one() {
+    let mut buffer = buffer(2);
+    let mut busy = Nanos::ZERO;
+    for tick in 1..=1000 {
+        busy = busy.plus(Nanos::from_micros(100));
+        let reading = CpuReading { running: tick % 2, peak: 1, busy, ..CpuReading::default() };
+        let lent = buffer.step(MILLI.times(u64::from(tick)), &reading);
+        assert!(tick < 10 || lent.cpus == 1, "{tick}: {lent:?}");
+    }
+}
+
+#[test]
+fn when_the_foreground_has_gone_everything_is_lent() {
+    let mut buffer = buffer(64);
+    compute(&mut buffer, MILLI, 40, 50);
+    assert!(buffer.at_work() && buffer.lent().cpus < 24);
+    let gone = compute(&mut buffer, MILLI.times(100), 0, 200);
+    assert_eq!((gone.cpus, buffer.at_work()), (64, false));
+}
+
+#[test]
+fn what_is_lent_shrinks_at_once_and_grows_slowly() {
+    let mut buffer = buffer(64);
+    compute(&mut buffer, MILLI, 4, 100);
+    let before = buffer.lent().cpus;
+    assert_eq!(before, 59);
+    let at = MILLI.times(101);
+    let burst = CpuReading { running: 30, peak: 30, busy: Nanos::from_secs(1), ..CpuReading::default() };
+    assert_eq!(buffer.step(at, &burst).cpus, 33);
+    let after = CpuReading { running: 4, busy: Nanos::from_secs(2), ..burst };
+    assert_eq!(buffer.step(at.plus(MILLI), &CpuReading { peak: 4, ..after }).cpus, 33, "the peak is recent");
+    let mut latest = 33;
+    for tick in 2..60 {
+        let lent = buffer.step(
+            at.plus(MILLI.times(tick)),
+            &CpuReading { peak: 4, busy: Nanos::from_secs(2 + tick), ..after },
+        );
+        assert!(lent.cpus >= latest && lent.cpus - latest <= 4, "{} after {latest}", lent.cpus);
+        latest = lent.cpus;
+    }
+    assert_eq!(latest, 59);
+}
+
+#[test]
+fn bursts_that_find_no_free_cpu_make_the_buffer_larger_and_their_absence_smaller() {
+    let mut spare = Spare::default();
+    for tick in 1..=20 {
+        spare.look(MILLI.times(tick), 100 * tick, 3 * tick, true);
+    }
+    let larger = spare.cpus();
+    assert!(larger > 1, "three in a hundred are too many");
+    for tick in 1..=20 {
+        spare.look(Nanos::from_secs(tick), 2000 + 1000 * tick, 60, true);
+    }
+    assert_eq!(spare.cpus(), 1);
+}
+
+fn histogram(times: &[(u64, u64)]) -> Histogram {
+    let mut histogram = Histogram::default();
+    for (micros, count) in times {
+        (0..*count).for_each(|_| histogram.record(Nanos::from_micros(*micros)));
+    }
+    histogram
+}
+
+#[test]
+fn a_few_microseconds_more_on_a_short_burst_are_not_late() {
+    let own = histogram(&[(30, 10_000), (60, 100)]);
+    let delay = Nanos::from_micros(100);
+    assert_eq!(late_share(&own, &histogram(&[(60, 10_000)]), delay).unwrap().ppm, 0);
+    let late = late_share(&own, &histogram(&[(30, 9_500), (400, 500)]), delay).unwrap();
+    assert!((45_000..=50_000).contains(&late.ppm) && late.least_ppm > 40_000, "{late:?}");
+    assert_eq!(late_share(&own, &histogram(&[(400, 900)]), delay), None, "too few are known");
+}
+
+proptest! {
+    #[test]
+    fn every_reading_leaves_something_to_both(
+        cpus in 1_u32..300,
+        steps in prop::collection::vec((0_u64..20_000_000, 0_u32..300, 0_u64..5_000_000, 0_u64..50, any::<bool>()), 1..200),
+    ) {
+        let mut buffer = buffer(cpus);
+        let (mut now, mut reading) = (MILLI, CpuReading::default());
+        for (span, running, used, bursts, wants) in steps {
+            now = now.plus(Nanos(span));
+            reading.running = running.min(cpus);
+            reading.peak = reading.running;
+            reading.busy = reading.busy.plus(Nanos(used));
+            reading.bursts.count += bursts;
+            reading.bursts.sum += used;
+            reading.began += bursts;
+            reading.crowded += bursts / 3;
+            reading.wants = wants;
+            let lent = buffer.step(now, &reading);
+            prop_assert_eq!(buffer.check(), Ok(()));
+            prop_assert!(buffer.next().is_none_or(|at| at > now));
+            if buffer.at_work() && lent.cpus > 1 && buffer.audited().mode == Mode::Buffered {
+                prop_assert!(lent.cpus + reading.running < cpus, "{} beside {} of {}", lent.cpus, reading.running, cpus);
+            }
+        }
+    }
+}

@@ -50,6 +50,8 @@ const IDLE_WEIGHT: u64 = 0;
 const LEAST_WEIGHT: u64 = 1;
 /// Every controller that a job's group can use.
 const CONTROLLERS: [&str; 5] = ["cpu", "cpuset", "io", "memory", "pids"];
+/// How often a scope is asked for.
+const TRIES: u32 = 3;
 /// How long a scope may take to be there, and the pause between two looks.
 const LOOKS: u32 = 1_000;
 const PAUSE: Duration = Duration::from_millis(2);
@@ -138,7 +140,6 @@ impl Scope {
         mount: &Path,
     ) -> Result<Self, ScopeError> {
         let mut bus = Bus::connect(&manager.socket(root))?;
-        provide_slice(&mut bus)?;
         let name = GroupName::next(root);
         let unit = format!("{name}.scope");
         let mut placeholder = Placeholder::start().map_err(|error| ScopeError(error.to_string()))?;
@@ -156,7 +157,7 @@ impl Scope {
         if let Some(outer) = manager.unit_of(own_path).filter(|outer| ends_its_processes(&mut bus, outer)) {
             properties.push(("BindsTo", Value::from(vec![outer])));
         }
-        bus.call("StartTransientUnit", &(unit.as_str(), "fail", properties, Further::new()))?;
+        start_in_slice(&mut bus, &unit, &properties)?;
         let directory = arrival(root, placeholder.pid().as_raw(), &unit, mount)?;
         let leaf = directory.join(GroupName::next(root).to_string());
         let failed = |error: std::io::Error| ScopeError(format!("{}: {error}", directory.display()));
@@ -187,25 +188,37 @@ impl Scope {
     }
 }
 
-/// Sees to it that the slice is there, with the least weight. One that is there already has it, or its owner's.
-fn provide_slice(bus: &mut Bus) -> Result<(), ScopeError> {
-    // Before version 252 there is no weight idle.
-    for weight in [IDLE_WEIGHT, LEAST_WEIGHT] {
-        let properties: Vec<Property<'_>> = vec![
+/// Starts the scope, and with it the slice of the least weight. A slice that another job needs is there already.
+fn start_in_slice(bus: &mut Bus, unit: &str, properties: &[Property<'_>]) -> Result<(), ScopeError> {
+    let slice = |weight: u64| -> Further<'_> {
+        let properties = vec![
             ("Description", Value::from("background work of lull")),
             ("CPUWeight", Value::from(weight)),
             ("IOWeight", Value::from(LEAST_WEIGHT)),
             ("StopWhenUnneeded", Value::from(true)),
         ];
-        match bus.call("StartTransientUnit", &(SLICE, "fail", properties, Further::new())) {
+        vec![(SLICE, properties)]
+    };
+    let mut weight = IDLE_WEIGHT;
+    let mut has_slice = false;
+    let mut tries = 0;
+    loop {
+        let further = if has_slice { Further::new() } else { slice(weight) };
+        match bus.call("StartTransientUnit", &(unit, "fail", properties, further)) {
             Ok(_) => return Ok(()),
-            Err(BusError::Refused { name, .. }) if name.ends_with(".UnitExists") => return Ok(()),
+            Err(BusError::Refused { name, .. }) if tries < TRIES && name.ends_with(".UnitExists") => {
+                has_slice = true
+            }
+            // Before version 252 there is no weight idle.
             Err(BusError::Refused { name, .. })
-                if weight == IDLE_WEIGHT && name.ends_with(".InvalidArgs") => {}
+                if weight == IDLE_WEIGHT && !has_slice && name.ends_with(".InvalidArgs") =>
+            {
+                weight = LEAST_WEIGHT;
+            }
             Err(error) => return Err(error.into()),
         }
+        tries += 1;
     }
-    Ok(())
 }
 
 /// Whether a unit that is stopped ends all of its processes, so that a job that left it has to end, too.

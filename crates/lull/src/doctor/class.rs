@@ -73,7 +73,8 @@ impl Class {
         let (tone, text) = match (shares.in_force(), &self.inside) {
             (true, None) => (Tone::Good, format!("yes: {had}")),
             (true, Some(inside)) => (Tone::Fair, format!("inside {inside} only: {had}{because}")),
-            (false, _) => (Tone::Bad, format!("NO: {had}{because}")),
+            (false, None) => (Tone::Bad, format!("NO: {had}{because}")),
+            (false, Some(inside)) => (Tone::Bad, format!("NO, inside {inside} only: {had}{because}")),
         };
         page.line("class in force", tone, &text);
     }

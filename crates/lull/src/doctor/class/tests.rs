@@ -18,7 +18,7 @@ fn the_line_says_against_whom_it_counts_and_why_not_against_all() {
         assert!(text(&class).replace(['\n', ' '], "").contains(&part.replace(' ', "")), "{}", text(&class));
     }
     class.shares = shares(52, 48);
-    assert!(!class.is_in_force() && text(&class).contains("NO:"), "{}", text(&class));
+    assert!(!class.is_in_force() && text(&class).contains("NO, inside user.slice"), "{}", text(&class));
     class.shares = None;
     class.why = Some("not known: no CPU".to_owned());
     assert!(text(&class).contains("not known: no CPU"), "{}", text(&class));

@@ -12,6 +12,9 @@
 //! | `nice` | `nice -n 19 CMD` |
 //! | `sched-idle` | `chrt -i 0 CMD` |
 //! | `cpu.idle` | `CMD` in a control group whose `cpu.idle` is 1 ([`group`]) |
+//! | `idle-group` | `chrt -i 0 ionice -c 3 CMD` in a control group at the top of the tree with `cpu.idle` = 1: the idle class in force ([`top`]) |
+//! | `nice-group` | `nice -n 19 ionice -c 3 CMD` in such a group with the least weight |
+//! | `confined`, `confined-nice` | the same two under `taskset`, on all CPUs but the first |
 //! | `cgroup` | `CMD` in control groups with `cpu.idle`, or the least weight, and the least I/O weight |
 //! | `cgroup-bfq` | the same, with the disk's scheduler set to BFQ for that run, where I/O weights have an effect |
 //! | `headroom` | `CMD` in a control group whose quota follows what the others leave ([`headroom`]) |
@@ -30,7 +33,7 @@
 //! | `lull-now` | `lull run --resources disk,cpu,memory -- CMD`: memory from the job's beginning on, not once it is large |
 //!
 //! `bfq` and those with `ionice` belong to the experiments on disks; `nice`, `sched-idle`, `cpu.idle`, `headroom` and
-//! `cpulimit` to those on the CPU, `dscp` to `vegas` to those on the network, `limit` to `dirty-bytes` to those on
+//! `cpulimit` to those on the CPU, `idle-group` to `confined-nice` to these and those with real applications, `dscp` to `vegas` to those on the network, `limit` to `dirty-bytes` to those on
 //! memory, `smart` and `manners` to those on the CPU and with real applications, `cgroup`, `cgroup-bfq` and `suspend` to the latter;
 //! `again` to all but those on disks.
 
@@ -38,6 +41,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use lull_core::Nanos;
+use lull_linux::root::Root;
+use lull_linux::topology::cpus::CpuSet;
 
 use crate::Error;
 use crate::netbed::Queue;
@@ -50,8 +55,9 @@ pub mod keeper;
 pub mod scheduler;
 pub mod setting;
 pub mod suspend;
+mod top;
 
-use group::{CpuGroup, Use};
+use group::{Class, CpuGroup, Use};
 
 /// One way to run background work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +82,13 @@ pub enum Contender {
     SchedIdle,
     /// A control group with `cpu.idle`.
     CpuIdle,
+    /// A class in a control group at the top of the tree.
+    InForce {
+        /// Which.
+        class: Class,
+        /// Whether the first CPU is left to the foreground.
+        confined: bool,
+    },
     /// Control groups with the least weight on CPUs and disks.
     Cgroup,
     /// The same under the BFQ scheduler.
@@ -114,6 +127,11 @@ pub struct UnknownContender {
     choice: String,
 }
 
+const IDLE_GROUP: Contender = Contender::InForce { class: Class::Idle, confined: false };
+const NICE_GROUP: Contender = Contender::InForce { class: Class::Nice, confined: false };
+const CONFINED: Contender = Contender::InForce { class: Class::Idle, confined: true };
+const CONFINED_NICE: Contender = Contender::InForce { class: Class::Nice, confined: true };
+
 /// The contenders of the experiments on disks, in the order of tables.
 static DISK: [Contender; 7] = [
     Contender::Alone,
@@ -126,7 +144,7 @@ static DISK: [Contender; 7] = [
 ];
 
 /// Those of the experiments on the CPU.
-static CPU: [Contender; 12] = [
+static CPU: [Contender; 16] = [
     Contender::Alone,
     Contender::Again,
     Contender::Solo,
@@ -134,6 +152,10 @@ static CPU: [Contender; 12] = [
     Contender::Nice,
     Contender::SchedIdle,
     Contender::CpuIdle,
+    IDLE_GROUP,
+    NICE_GROUP,
+    CONFINED,
+    CONFINED_NICE,
     Contender::Headroom,
     Contender::CpuLimit,
     Contender::Policy("smart"),
@@ -172,7 +194,7 @@ static MEMORY: [Contender; 10] = [
 ];
 
 /// Those of the experiments with real applications.
-static APPS: [Contender; 15] = [
+static APPS: [Contender; 19] = [
     Contender::Alone,
     Contender::Again,
     Contender::Solo,
@@ -181,6 +203,10 @@ static APPS: [Contender; 15] = [
     Contender::NiceIonice,
     Contender::Bfq,
     Contender::Idle,
+    IDLE_GROUP,
+    NICE_GROUP,
+    CONFINED,
+    CONFINED_NICE,
     Contender::Cgroup,
     Contender::CgroupBfq,
     Contender::Suspend,
@@ -288,6 +314,10 @@ impl Contender {
             Self::Nice => "nice".to_owned(),
             Self::SchedIdle => "sched-idle".to_owned(),
             Self::CpuIdle => "cpu.idle".to_owned(),
+            Self::InForce { class: Class::Idle, confined: false } => "idle-group".to_owned(),
+            Self::InForce { class: Class::Nice, confined: false } => "nice-group".to_owned(),
+            Self::InForce { class: Class::Idle, confined: true } => "confined".to_owned(),
+            Self::InForce { class: Class::Nice, confined: true } => "confined-nice".to_owned(),
             Self::Cgroup => "cgroup".to_owned(),
             Self::CgroupBfq => "cgroup-bfq".to_owned(),
             Self::Headroom => "headroom".to_owned(),
@@ -326,6 +356,7 @@ impl Contender {
     fn group_use(&self) -> Option<Use> {
         match self {
             Self::CpuIdle => Some(Use::Idle),
+            Self::InForce { class, .. } => Some(Use::Top(*class)),
             Self::Cgroup | Self::CgroupBfq => Some(Use::Least),
             Self::Headroom => Some(Use::Quota),
             Self::Suspend => Some(Use::Freeze),
@@ -352,6 +383,18 @@ impl Contender {
             Self::Idle => words(&["chrt", "-i", "0", "ionice", "-c", "3"]),
             Self::Nice => words(&["nice", "-n", "19"]),
             Self::SchedIdle => words(&["chrt", "-i", "0"]),
+            Self::InForce { class, confined } => {
+                let mut all = if *confined {
+                    words(&["taskset", "-c", &all_but_the_first().to_string()])
+                } else {
+                    Vec::new()
+                };
+                all.extend(match class {
+                    Class::Idle => words(&["chrt", "-i", "0", "ionice", "-c", "3"]),
+                    Class::Nice => words(&["nice", "-n", "19", "ionice", "-c", "3"]),
+                });
+                all
+            }
             Self::CpuLimit => {
                 let half = 50 * std::thread::available_parallelism().map_or(1, usize::from);
                 words(&["cpulimit", "-q", "-f", "-m", "-l", &half.to_string(), "--"])
@@ -374,6 +417,9 @@ impl Contender {
             if let Some(problem) = scheduler::obstacle(Path::new(scheduler::SYS_BLOCK), disk, wanted) {
                 return Some(problem);
             }
+        }
+        if matches!(self, Self::InForce { confined: true, .. }) && all_but_the_first().is_empty() {
+            return Some("there is one CPU only".to_owned());
         }
         if let Self::Congestion(name) = self {
             return congestion::obstacle(name);
@@ -408,11 +454,23 @@ impl Contender {
             Self::Suspend => "CMD in a control group that is frozen every other second".to_owned(),
             _ => shown(&self.wrap(words(&["CMD"]), program)),
         };
+        let place = match self {
+            Self::InForce { class: Class::Idle, .. } => ", in a top-level control group with cpu.idle = 1",
+            Self::InForce { class: Class::Nice, .. } => {
+                ", in a top-level control group with the least weight"
+            }
+            _ => "",
+        };
         match self.scheduler() {
             Some(scheduler) => format!("{}: {command}, scheduler {scheduler}", self.name()),
-            None => format!("{}: {command}", self.name()),
+            None => format!("{}: {command}{place}", self.name()),
         }
     }
+}
+
+/// The CPUs of a job that leaves one to the foreground.
+fn all_but_the_first() -> CpuSet {
+    CpuSet::online(&Root::real()).iter().skip(1).collect()
 }
 
 fn words(words: &[&str]) -> Vec<OsString> {

@@ -13,11 +13,9 @@
 //!   confine  own/lull-…/cpuset.cpus       cpuset/own/lull-…/cpuset.cpus       cpuset/own/lull-…/cpuset.cpus
 //! ```
 //!
-//! A group is a child of the group in which lull itself runs: that is where an ordinary user may have been given rights
-//! (delegation), the job stays under every limit it was under before, and lull's own processes stay where they are.
-//! Controllers are not enabled for it: v2 forbids that while the own group holds processes, and freezing needs none. Where the job's memory
-//! could then not be told apart, its v2 group is a sibling of the own group, if it escapes no limit by that (ADR 0018;
-//! [`Hierarchy::place`]).
+//! A group is made as high in the tree as can be, so that its idle class is compared with everybody's: at the top, in a scope of systemd's, or below
+//! the group in which lull itself runs, if that has limits which the job must not leave or if nothing else is allowed ([`Hierarchy::place`],
+//! ADR 0019). lull's own processes stay where they are. How far the class counts is told by [`Reach`].
 //!
 //! Life of a frozen state, as `is_frozen` tells it:
 //!
@@ -33,7 +31,7 @@
 //!
 //! Edge cases: a JobGroup is not removed on drop, because processes that share it after a fork would remove it under each
 //! other: its owner calls [`JobGroup::remove`]. Removal kills nothing: it thaws, moves what is left to the parent group
-//! (from a sibling to the own group), and retries while the kernel still counts exiting tasks.
+//! (from a place that takes no processes to the own group), and retries while the kernel still counts exiting tasks.
 
 use std::fs;
 use std::io::{self, Write};
@@ -49,6 +47,7 @@ mod confine;
 mod least;
 pub mod memory;
 mod name;
+mod reach;
 mod sweep;
 mod v1;
 mod v2;
@@ -56,6 +55,7 @@ mod v2;
 pub use confine::Confinement;
 pub use least::Written;
 pub use name::GroupName;
+pub use reach::Reach;
 pub use sweep::{Swept, sweep_leftovers};
 
 /// Tries of moving processes out and removing a directory, and the pause between two.
@@ -198,8 +198,8 @@ impl JobGroup {
             return Ok(index);
         }
         fs::create_dir(&path).map_err(|cause| GroupError::new("create", &path, cause))?;
-        let prepared = match hierarchy.own.as_deref().filter(|_| hierarchy.is_beside()) {
-            Some(own) => v2::prepare_beside(own, &path),
+        let prepared = match hierarchy.above.as_deref().filter(|_| hierarchy.version == 2) {
+            Some(_) => v2::prepare_above(&path, hierarchy.most_tasks),
             None => confine::prepare(&path),
         };
         let opened = prepared
@@ -346,7 +346,7 @@ fn procs_in(path: &Path) -> io::Result<Vec<i32>> {
     Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
 }
 
-/// Thaws a group, moves its processes to the parent (or the own group that it stood beside) and removes it. Gone already is as good.
+/// Thaws a group, moves its processes to the parent, or to the own group if that takes none, and removes it. Gone already is as good.
 fn dissolve(group: &dyn Group) -> Result<(), GroupError> {
     let path = group.path();
     if group.is_frozen().is_some() {
@@ -385,12 +385,10 @@ fn why_not(facts: &CgroupFacts, controller: &str, gives: fn(&Hierarchy) -> bool)
         Trial::Works
             if !gives(hierarchy) && hierarchy.version == 2 && ["cpu", "memory"].contains(&controller) =>
         {
-            let beside = match &hierarchy.beside {
-                Some(Trial::Fails { why, .. }) => format!("; beside it: {why}"),
-                _ => String::new(),
-            };
+            let inside =
+                hierarchy.inside.as_ref().map(|why| format!("; elsewhere: {why}")).unwrap_or_default();
             format!(
-                "group {place} does not hand the {controller} controller down, and may not while it holds processes{beside}"
+                "group {place} does not hand the {controller} controller down, and may not while it holds processes{inside}"
             )
         }
         Trial::Works => format!("groups in {place} do not offer it (kernel {controller} support is missing)"),

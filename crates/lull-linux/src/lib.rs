@@ -7,6 +7,7 @@
 //! | [`probe`] | facts: what this kernel, this user and each disk support, found by trying |
 //! | [`marks`] | the class marks of a background job, chosen by the facts and set between fork and exec |
 //! | [`cgroup`] | the job's control groups on pure v2, hybrid and v1 hosts: freeze, idle CPU class, clean removal |
+//! | [`systemd`] | asking systemd for a scope in which a job stands at the top of the tree |
 //! | [`tun`] | network interfaces whose other end is a descriptor |
 //! | [`clock`] | the monotonic clock |
 //! | [`stat_line`] | the line of numbers that the kernel keeps of each process |
@@ -25,5 +26,6 @@ pub mod root;
 pub mod seccomp;
 pub mod sense;
 pub mod stat_line;
+pub mod systemd;
 pub mod topology;
 pub mod tun;

@@ -22,9 +22,13 @@
 //! Edge cases: reset-on-fork is never set, because the job's children are background too. Nothing here needs privilege: all
 //! marks only lower a process. Going back up is not possible for an ordinary user, so lull never marks itself.
 //!
+//! Whether the CPU class is in force, so that it counts against others than the job's own session or slice, is told by [`crate::cgroup::Reach`]
+//! and, by experiment, by [`force`].
+//!
 //! Source: sched(7), ioprio_set(2), proc_pid_oom_score_adj(5), PR_SET_TIMERSLACK(2const).
 
 pub mod apply;
+pub mod force;
 mod plan;
 pub mod sessions;
 mod turn;

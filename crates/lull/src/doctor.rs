@@ -12,22 +12,26 @@
 //! `NO_COLOR` is set. A reader that closes the pipe early (`lull doctor | head`) is no error.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
 use lull_linux::marks::Plan;
 use lull_linux::probe::Facts;
+use lull_linux::root::Root;
+use lull_linux::systemd;
 use lull_linux::topology::{Disk, Topology};
 use serde::Serialize;
 
 mod advice;
+mod class;
 mod memory;
 mod network;
 mod page;
 mod report;
 
 use advice::Advice;
+use class::Class;
 use memory::Memory;
 use network::Network;
 use page::Page;
@@ -60,6 +64,8 @@ struct Findings {
     facts: Facts,
     plan: Plan,
     #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<Class>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<Memory>,
     #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<Network>,
@@ -77,16 +83,24 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<()> {
         facts.disks.retain(|disk| asked.served_by.iter().any(|served| served.dev == disk.dev));
         facts.disks.sort_by_key(|disk| asked.served_by.iter().position(|served| served.dev == disk.dev));
     }
+    // The facts are then those of the place that a job would have.
+    let (scope, refusal) =
+        match asked.as_ref().map_or_else(|| facts.cgroups.ask_systemd(&Root::real()), |_| Ok(None)) {
+            Ok(scope) => (scope, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
     let plan = Plan::for_facts(&facts);
+    let class = asked.is_none().then(|| Class::find(&facts, &plan, scope.as_ref(), refusal));
+    drop(scope);
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("lull"));
     let advice = match asked {
         Some(_) => advice::disks(&facts).collect(),
-        None => advice::all(&facts, &plan, &program, Path::new("/run/systemd/system").is_dir()),
+        None => advice::all(&facts, class.as_ref(), &program, systemd::is_running(&Root::real())),
     };
     let memory = asked.is_none().then(|| Memory::of(&facts));
     let network = asked.is_none().then(|| Network::look(&facts));
     let findings =
-        Findings { version: env!("CARGO_PKG_VERSION"), asked, facts, plan, memory, network, advice };
+        Findings { version: env!("CARGO_PKG_VERSION"), asked, facts, plan, class, memory, network, advice };
     let text = if args.json {
         serde_json::to_string_pretty(&findings).context("cannot write the findings as JSON")? + "\n"
     } else {

@@ -57,7 +57,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use lull_core::Nanos;
-use lull_linux::cgroup::{GroupName, JobGroup, sweep_leftovers};
+use lull_linux::cgroup::{GroupName, JobGroup, Reach, sweep_leftovers};
 use lull_linux::clock;
 use lull_linux::gate::stop;
 use lull_linux::job::launch::{self, Launch, Report, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND};
@@ -67,6 +67,7 @@ use lull_linux::marks::{Mark, MarkSet, enter};
 use lull_linux::probe::CgroupFacts;
 use lull_linux::root::Root;
 use lull_linux::seccomp::{Listener, Scope, filter};
+use lull_linux::systemd;
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::cli::RunArgs;
@@ -201,11 +202,15 @@ impl Started {
     }
 }
 
-/// The job's control group, with what could not be had.
-fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> Option<JobGroup> {
+/// The job's control group and the scope in which it is, if it is in one, with what could not be had.
+fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> (Option<JobGroup>, Option<systemd::Scope>) {
     let root = Root::real();
-    let facts = CgroupFacts::read(&root, true);
+    let mut facts = CgroupFacts::read(&root, true);
     sweep_leftovers(&root, &facts);
+    let scope = facts.ask_systemd(&root).unwrap_or_else(|error| {
+        notes.push(error.to_string());
+        None
+    });
     let name = GroupName::next(&root);
     let mut group = JobGroup::create(&name, &facts);
     if settings.memory.is_some() {
@@ -224,7 +229,24 @@ fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> Option<JobGrou
     {
         notes.push(error.to_string());
     }
-    (!group.paths().is_empty()).then_some(group)
+    if settings.policy.marks_job() {
+        notes.extend(bounded(&group.reach(&facts)));
+    }
+    ((!group.paths().is_empty()).then_some(group), scope)
+}
+
+/// What a reader should know of a class that does not count against everybody.
+fn bounded(reach: &Reach) -> Option<String> {
+    let inside = match reach {
+        Reach::Everybody => return None,
+        Reach::Within(group) => {
+            format!("inside {}, which weighs as much as before beside others", group.display())
+        }
+        Reach::Session => {
+            "inside its own session or control group, which weighs as much as before beside others".to_owned()
+        }
+    };
+    Some(format!("the job's CPU class counts only {inside}; lull doctor says what would help"))
 }
 
 /// The job's group until the job has begun: what fails before leaves none behind.
@@ -286,7 +308,8 @@ fn start(
         remarks(&queues).iter().for_each(|remark| status::say(remark));
     }
     let mut notes = Vec::new();
-    let group = Unbegun(make_group(settings, &mut notes));
+    let (group, scope) = make_group(settings, &mut notes);
+    let group = Unbegun(group);
     let mut settings = settings.clone();
     let paths = group.0.as_ref().map(JobGroup::paths).unwrap_or_default();
     if settings.net == LendNet::WhenUsed
@@ -336,6 +359,14 @@ fn start(
     drop(job_end);
     let report = launch::next_report(&to_job).context("the job was lost before it began")?;
     let listener = hand_over(report, &to_supervisor, &guardian_channel.borrow())?;
+    if let Some(scope) = scope {
+        // The job has entered its group by itself, where it may.
+        for path in &heritage.groups {
+            if let Err(error) = scope.attach(&Root::real(), job.as_raw(), path) {
+                status::say(&error.to_string());
+            }
+        }
+    }
     front::pass_on_early(&signals, job);
     to_job.send(b"g", None).context("the job was lost before it began")?;
     if let Ok(Report::ExecFailed(error)) = launch::next_report(&to_job) {

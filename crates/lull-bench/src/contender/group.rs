@@ -31,6 +31,7 @@ use nix::unistd::Pid;
 use super::headroom::{Controller, Policy};
 use super::keeper::Keeper;
 use super::suspend::{self, Suspender};
+use super::top::{self, Top};
 use crate::Error;
 use crate::error::Context;
 use crate::units::whole;
@@ -46,6 +47,17 @@ pub enum Use {
     Freeze,
     /// The least weight on CPUs and disks.
     Least,
+    /// A class that is in force, at the top of the tree.
+    Top(Class),
+}
+
+/// A class among CPU groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Runs when no other group wants the CPU.
+    Idle,
+    /// The least weight, as nice has it among tasks.
+    Nice,
 }
 
 /// How a quota is written here.
@@ -132,6 +144,9 @@ impl CpuGroup {
     pub fn create(purpose: Use) -> Result<Self, Error> {
         let root = Root::real();
         let (name, facts) = (GroupName::next(&root), CgroupFacts::read(&root, true));
+        if let Use::Top(class) = purpose {
+            return Self::at_top(top::make(&name, &facts, class).map_err(unmet)?);
+        }
         // From here on the guard removes it.
         let mut group = Self {
             directory: PathBuf::new(),
@@ -144,8 +159,6 @@ impl CpuGroup {
             keeper: None,
         };
         let Some(job) = &mut group.job else { return Ok(group) };
-        let unmet =
-            |detail: String| Error::Unmet { what: "a group of the cpu controller".to_owned(), detail };
         let failed = |error: GroupError| unmet(error.to_string());
         if job.paths().iter().any(|path| elsewhere::is_private(path)) {
             return Err(unmet(
@@ -203,9 +216,25 @@ impl CpuGroup {
                 ));
                 group.suspender = Some(suspender);
             }
-            Use::Least => {}
+            Use::Least | Use::Top(_) => {}
         }
         group.directory = directory;
+        Ok(group)
+    }
+
+    /// Takes over a group at the top of the tree.
+    fn at_top(top: Top) -> Result<Self, Error> {
+        let mut group = Self {
+            directory: top.directory.clone(),
+            beside: Vec::new(),
+            told: vec![top.told],
+            quota: None,
+            controller: None,
+            suspender: None,
+            job: Some(top.job),
+            keeper: None,
+        };
+        group.keeper = Some(Keeper::of_groups(&[top.directory])?);
         Ok(group)
     }
 
@@ -247,6 +276,10 @@ impl CpuGroup {
     pub fn directory(&self) -> &Path {
         &self.directory
     }
+}
+
+fn unmet(detail: String) -> Error {
+    Error::Unmet { what: "a group of the cpu controller".to_owned(), detail }
 }
 
 impl Drop for CpuGroup {

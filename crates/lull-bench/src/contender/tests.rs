@@ -8,6 +8,9 @@ fn names_and_contenders_are_one_to_one() {
     for contender in &CPU {
         assert_eq!(Contender::of_cpu(&contender.name()).as_ref(), Ok(contender));
     }
+    for contender in &APPS {
+        assert_eq!(Contender::of_apps(&contender.name()).as_ref(), Ok(contender));
+    }
     let error = Contender::of_cpu("bfq").unwrap_err().to_string();
     assert!(error.starts_with("'bfq' is not a contender here") && error.contains("cpu.idle"), "{error}");
     assert!(Contender::of_disk("cpu.idle").is_err());
@@ -39,6 +42,11 @@ fn each_wraps_the_job_in_its_command() {
     let half = 50 * std::thread::available_parallelism().unwrap().get();
     assert_eq!(wrapped(Contender::CpuLimit), format!("cpulimit -q -f -m -l {half} -- tar x"));
     assert_eq!(wrapped(Contender::CpuIdle), "tar x");
+    assert_eq!(wrapped(IDLE_GROUP), "chrt -i 0 ionice -c 3 tar x");
+    assert_eq!(wrapped(NICE_GROUP), "nice -n 19 ionice -c 3 tar x");
+    let most = all_but_the_first();
+    assert_eq!(wrapped(CONFINED), format!("taskset -c {most} chrt -i 0 ionice -c 3 tar x"));
+    assert_eq!(wrapped(CONFINED_NICE), format!("taskset -c {most} nice -n 19 ionice -c 3 tar x"));
     assert_eq!(Contender::Bfq.about(&program), "bfq: nice -n 19 ionice -c 3 CMD, scheduler bfq");
 }
 

@@ -58,6 +58,10 @@ pub(super) fn description(contender: &str) -> &'static str {
         "nice+ionice" => "the lowest CPU priority and the idle I/O class: the paper's allnice",
         "bfq" => "the same, with the disk on BFQ, which heeds the I/O class",
         "idle" => "SCHED_IDLE and the idle I/O class",
+        "idle-group" => "the same in force: in a control group with cpu.idle at the top of the tree",
+        "nice-group" => "the lowest CPU priority in force: in such a group with the least weight",
+        "confined" => "idle-group, kept off the first CPU",
+        "confined-nice" => "nice-group, kept off the first CPU",
         "cgroup" => {
             "control groups with cpu.idle, else the least weight, and the least I/O weight where there is one"
         }

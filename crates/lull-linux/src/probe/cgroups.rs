@@ -7,8 +7,8 @@
 //!
 //! Edge cases: in a container the mount may show a subtree only: the group's path is taken relative to the mount's root;
 //! a path with `..` (a group outside the namespace) can't be reached. v2's `cpu.idle` exists in a child only if the
-//! parent hands the cpu controller down, which it may not do while it holds processes: never changed here. Where that leaves the job
-//! without a memory group, its group may stand beside the own one: see `beside`. A mount namespace may show no hierarchy at all
+//! parent hands the cpu controller down, which it may not do while it holds processes: never changed here; jobs' groups are made higher up where
+//! that can be done: see `place`. A mount namespace may show no hierarchy at all
 //! (`ip netns exec`): see [`super::elsewhere`].
 //!
 //! Source: cgroups(7), `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/freezer-subsystem.rst`.
@@ -22,7 +22,7 @@ use crate::cgroup::GroupName;
 use crate::root::Root;
 use crate::topology::mounts::{Mount, MountTable};
 
-mod beside;
+mod place;
 
 /// Which kinds of hierarchy are mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -55,10 +55,14 @@ pub struct Hierarchy {
     pub own: Option<PathBuf>,
     /// Is the own group the root of the hierarchy?
     pub at_root: bool,
-    /// Making a child of the own group.
+    /// Making a group for a job.
     pub child: Trial,
-    /// v2: making the job's group a sibling of the own group, tried where a child has no memory controller and nothing else gives one.
-    pub beside: Option<Trial>,
+    /// Where jobs' groups are made, if not below the own group but higher up.
+    pub above: Option<PathBuf>,
+    /// Why they are not made higher up although that could be done.
+    pub inside: Option<String>,
+    /// The number of tasks that a job may have there, if that is limited.
+    pub most_tasks: Option<u64>,
     /// Can the job's group be frozen?
     pub freeze: bool,
     /// Can it be made a CPU idle group?
@@ -72,15 +76,9 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Are jobs' groups made beside the own group, instead of below it?
-    pub fn is_beside(&self) -> bool {
-        self.beside.as_ref().is_some_and(Trial::works)
-    }
-
     /// The group below which jobs' groups are made, if this mount shows it.
     pub fn place(&self) -> Option<&Path> {
-        let own = self.own.as_deref()?;
-        if self.is_beside() { own.parent() } else { Some(own) }
+        self.above.as_deref().or(self.own.as_deref())
     }
 }
 
@@ -116,6 +114,9 @@ impl CgroupFacts {
                 || ["cpu", "freezer", "cpuset", "memory"].iter().any(|name| controllers.contains(name));
             if attempt && useful {
                 try_child(root, &mut hierarchy);
+                if hierarchy.version == 2 || controllers.contains(&"cpu") {
+                    place::find(root, &mut hierarchy);
+                }
             }
             match hierarchy.version {
                 2 => v2 = Some(hierarchy),
@@ -128,14 +129,7 @@ impl CgroupFacts {
             (false, false) => Layout::V1,
             (false, true) => Layout::Absent,
         };
-        let mut facts = Self { layout, v2, v1 };
-        if attempt
-            && facts.accounting().is_none()
-            && let Some(v2) = facts.v2.as_mut().filter(|v2| v2.child.works())
-        {
-            beside::try_beside(root, v2);
-        }
-        facts
+        Self { layout, v2, v1 }
     }
 
     /// The v1 hierarchy of a controller.
@@ -220,7 +214,9 @@ fn describe(root: &Root, mount: &Mount, controllers: &[&str], own_path: &str) ->
             }
         },
         own,
-        beside: None,
+        above: None,
+        inside: None,
+        most_tasks: None,
         freeze: false,
         cpu_idle: false,
         kill: false,

@@ -5,10 +5,11 @@
 
 use std::path::Path;
 
-use lull_linux::marks::Plan;
-use lull_linux::probe::{Facts, Layout, Trial};
+use lull_linux::probe::{Facts, Trial};
 use lull_linux::topology::DiskKind;
 use serde::Serialize;
+
+use super::class::Class;
 
 /// One improvement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,13 +21,13 @@ pub(super) struct Advice {
 }
 
 /// All advice for this host. `program` is lull itself; `systemd` says whether systemd runs the host.
-pub(super) fn all(facts: &Facts, plan: &Plan, program: &Path, systemd: bool) -> Vec<Advice> {
+pub(super) fn all(facts: &Facts, class: Option<&Class>, program: &Path, systemd: bool) -> Vec<Advice> {
     let host = [
         sensor(facts, program),
         gate(facts),
         hold(facts, systemd),
-        cpu(facts, plan, systemd),
-        memory(facts, systemd),
+        inside(facts, systemd),
+        class.and_then(|class| cpu(facts, class, systemd)),
         pressure(facts),
     ];
     host.into_iter().flatten().chain(disks(facts)).collect()
@@ -100,9 +101,9 @@ fn hold(facts: &Facts, systemd: bool) -> Option<Advice> {
         own.and_then(|own| own.child.errno()).filter(|errno| [libc::EACCES, libc::EPERM].contains(errno));
     if denied.is_some() && systemd && facts.user.euid != 0 {
         return advice(
-            "Start lull in a control group of yours: the job is then frozen by one write, unseen by itself, instead of by stop \
-             signals.",
-            Some("systemd-run --user --scope lull run -- CMD".to_owned()),
+            "Have systemd keep a manager for this user, which gives each job a control group: the job is then frozen by one write, \
+             unseen by itself, instead of by stop signals.",
+            Some("loginctl enable-linger".to_owned()),
         );
     }
     if denied.is_some() && facts.user.euid != 0 {
@@ -133,41 +134,36 @@ fn hold(facts: &Facts, systemd: bool) -> Option<Advice> {
     None
 }
 
-/// A scope of its own has no limits and stands in a slice: the job's group finds room beside it.
-fn memory(facts: &Facts, systemd: bool) -> Option<Advice> {
-    let v2 = facts.cgroups.v2.as_ref()?;
-    let is_refused = v2.beside.as_ref().is_some_and(|beside| !beside.works());
-    if !(is_refused && systemd && facts.user.euid == 0 && facts.cgroups.layout == Layout::V2) {
-        return None;
-    }
+/// Where limits keep the job's group below lull's own.
+fn inside(facts: &Facts, systemd: bool) -> Option<Advice> {
+    let cpu = facts.cgroups.v1_of("cpu").or(facts.cgroups.v2.as_ref())?;
+    let why = cpu.inside.as_ref()?;
+    let command = (systemd && facts.user.euid == 0).then(|| "systemd-run --scope lull run -- CMD".to_owned());
     advice(
-        "Start lull in a scope of its own: the job then has a memory group beside it, with a ceiling that gives way to the foreground \
-         and keeps the job from growing.",
-        Some("systemd-run --scope lull run -- CMD".to_owned()),
+        format!(
+            "Start lull outside of the limits that it runs under ({why}): the job's CPU class then counts against everybody, and it has a \
+             memory group with a ceiling that gives way to the foreground."
+        ),
+        command,
     )
 }
 
-fn cpu(facts: &Facts, plan: &Plan, systemd: bool) -> Option<Advice> {
-    if plan.cpu_idle {
+fn cpu(facts: &Facts, class: &Class, systemd: bool) -> Option<Advice> {
+    if class.is_in_force() {
         return None;
     }
-    if systemd
-        && facts.kernel.at_least(5, 15)
-        && facts.cgroups.v2.is_some()
-        && facts.cgroups.v1_of("cpu").is_none()
-    {
-        let user = if facts.user.euid == 0 { "" } else { " --user" };
-        return advice(
-            "Let systemd give job and lull the idle CPU class as a group (systemd 252 or newer); needed only if the job is busy on \
-             CPUs that others want.",
-            Some(format!("systemd-run{user} --scope -p CPUWeight=idle lull run -- CMD")),
-        );
-    }
-    if facts.cpu.autogroup.applies && facts.cpu.sched_idle.works() {
+    if facts.cpu.autogroup.applies && facts.cpu.sched_idle.works() && facts.cgroups.idling().is_none() {
         return advice(
             "Under autogroup the job's idle CPU class counts only within this terminal's session. Give the job a session of its \
-             own with the least share; needed only if it is busy on CPUs that others want, and Ctrl-C does not reach it then.",
-            Some("setsid -w sh -c 'echo 19 > /proc/self/autogroup; exec lull run -- CMD'".to_owned()),
+             own, which lull then gives the least share; needed only if it is busy on CPUs that others want, and Ctrl-C does not reach it then.",
+            Some("setsid -w lull run -- CMD".to_owned()),
+        );
+    }
+    if facts.user.euid != 0 && systemd {
+        return advice(
+            "Have root start the job: systemd lets a user order their own programs only, so beside other users and other sessions the job \
+             weighs as much as all of yours together. Needed only if it is busy on CPUs that others want.",
+            Some("sudo lull run -- sudo -u \"$USER\" CMD".to_owned()),
         );
     }
     None

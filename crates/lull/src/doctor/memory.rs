@@ -1,6 +1,6 @@
 //! What becomes of a large job's memory here: from the facts alone, nothing is loaded.
 
-use lull_linux::probe::{CgroupFacts, Facts, Trial};
+use lull_linux::probe::{CgroupFacts, Facts};
 use serde::Serialize;
 
 use super::page::{Page, Tone};
@@ -82,18 +82,19 @@ impl Memory {
 
 /// By what memory is taken, and which way the job's group goes.
 fn by(cgroups: &CgroupFacts) -> String {
-    let place =
-        |beside: bool| if beside { ", made beside lull's own group, which holds processes" } else { "" };
-    let beside = cgroups.v2.as_ref().and_then(|v2| v2.beside.as_ref());
-    match (cgroups.accounting(), beside) {
-        (Some(group), _) if group.version == 2 => {
-            format!("memory.high of its group{}", place(group.is_beside()))
-        }
+    let inside = cgroups.v2.as_ref().and_then(|v2| v2.inside.as_ref());
+    match (cgroups.accounting(), inside) {
+        (Some(group), _) if group.version == 2 => match &group.above {
+            Some(place) => format!("memory.high of its group, made in {}", place.display()),
+            None => "memory.high of its group".to_owned(),
+        },
         (Some(_), _) => "process_madvise, and the limit of its version 1 group".to_owned(),
-        (None, Some(Trial::Fails { why, .. })) => format!(
-            "process_madvise, since no memory controller is handed down here; a group beside lull's own gives none: {why}"
-        ),
-        (None, _) => "process_madvise, since no memory controller is handed down here".to_owned(),
+        (None, Some(why)) => {
+            format!(
+                "process_madvise, since no memory controller is handed down here; a group higher up cannot be: {why}"
+            )
+        }
+        (None, None) => "process_madvise, since no memory controller is handed down here".to_owned(),
     }
 }
 

@@ -42,6 +42,9 @@ fn host(page: &mut Page, findings: &Findings) {
     choice(page, &plan.hold_gate);
     page.section("CPUs: how computing is lent");
     choice(page, &plan.cpus);
+    if let Some(class) = &findings.class {
+        class.write(page);
+    }
     page.section("Class marks: how the kernel tells the job from the rest");
     for reason in &plan.reasons {
         let (tone, word) = match reason.effect {

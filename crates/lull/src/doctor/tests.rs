@@ -4,6 +4,8 @@ use lull_linux::probe::{
 };
 use lull_linux::topology::{DevT, DiskKind};
 
+use std::path::Path;
+
 use super::*;
 
 /// A host that has everything, with one disk under bfq.
@@ -17,7 +19,9 @@ pub(super) fn facts() -> Facts {
         own: Some("/sys/fs/cgroup/own".into()),
         at_root: false,
         child: Trial::Works,
-        beside: None,
+        above: None,
+        inside: None,
+        most_tasks: None,
         freeze: true,
         cpu_idle: true,
         kill: true,
@@ -102,8 +106,8 @@ pub(super) fn poor() -> Facts {
 /// All that follows from facts.
 pub(super) fn findings(facts: Facts) -> Findings {
     let plan = Plan::for_facts(&facts);
-    let advice = advice::all(&facts, &plan, Path::new("/usr/bin/lull"), true);
-    Findings { version: "0", asked: None, facts, plan, memory: None, network: None, advice }
+    let advice = advice::all(&facts, None, Path::new("/usr/bin/lull"), true);
+    Findings { version: "0", asked: None, facts, plan, class: None, memory: None, network: None, advice }
 }
 
 #[test]

@@ -339,9 +339,9 @@ impl Supervisor {
         let mut cpus = CpuStart::begin(&self.settings, is_refused, family.clone(), slo, &nudge);
         // Without an idle CPU group a session of the job's own weighs as much as the user's.
         let lone = self.settings.policy.marks_job() && !freezer.group().is_some_and(JobGroup::has_idle_cpu);
-        // SAFETY: only asks; the front leads or shares the session in which the job was started.
-        let session = unsafe { libc::getsid(libc::getppid()) };
-        let mut sessions = lone.then(|| (Sessions::of_job_started_in(session), Nanos::ZERO));
+        // SAFETY: both only ask; the front leads or shares the session in which the job was started.
+        let (front, session) = unsafe { (libc::getppid(), libc::getsid(libc::getppid())) };
+        let mut sessions = lone.then(|| (Sessions::of_front(front, session), Nanos::ZERO));
         let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
         let (mut told, mut healed, mut cpu_so_far) = (Nanos::ZERO, Nanos::ZERO, [Nanos::ZERO; 2]);
         let (mut has_begun, mut job_ended) = (false, false);

@@ -87,3 +87,23 @@ fn root_a_quota_reaches_the_kernel_and_what_the_job_used_is_known() {
     drop(group);
     assert!(!directory.exists());
 }
+
+#[test]
+fn root_a_class_in_force_is_in_a_group_at_the_top_that_goes() {
+    for (class, files) in [(Class::Idle, &["cpu.idle"][..]), (Class::Nice, &["cpu.weight", "cpu.shares"])] {
+        let Some(group) = real(Use::Top(class)) else { return };
+        let directory = group.directory().to_owned();
+        let mount = directory.parent().unwrap();
+        assert!(!mount.join("cgroup.type").exists(), "v2 has it in all groups but the top: {mount:?}");
+        let read = |name: &&str| std::fs::read_to_string(directory.join(name)).ok();
+        let text = files.iter().find_map(read).unwrap();
+        assert!(["1", "2"].contains(&text.trim()), "{text}");
+        let argv = group.wrap(["cat", "/proc/self/cgroup"].map(OsString::from).to_vec());
+        let output = std::process::Command::new(&argv[0]).args(&argv[1..]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let name = directory.file_name().unwrap().to_str().unwrap();
+        assert!(text.lines().any(|line| line.ends_with(&format!(":/{name}"))), "{text}");
+        drop(group);
+        assert!(!directory.exists());
+    }
+}

@@ -27,12 +27,15 @@ fn sessions_of_the_job_are_lowered_and_the_users_is_not() {
     let own = unsafe { libc::getsid(0) };
     let ((mut same, same_pid), (mut other, other_pid)) = (sleeper(false), sleeper(true));
     let before = share_of(same_pid);
-    let mut sessions = Sessions::of_job_started_in(own);
+    let mut sessions = Sessions::of_front(0, own);
     if before.is_some() {
         assert_eq!(sessions.lower(&[same_pid]), 0);
         assert_eq!(sessions.lower(&[same_pid, other_pid, 1 << 30]), 1);
         assert_eq!(share_of(other_pid).as_deref(), Some("19"));
         assert_eq!(share_of(same_pid), before);
+        let mut led = Sessions::of_front(other_pid, other_pid);
+        assert_eq!(led.users, None, "a session that lull leads has nobody else in it");
+        assert_eq!(led.lower(&[]), 0);
     } else {
         eprintln!("SKIPPED: no autogroup here");
     }

@@ -1,24 +1,35 @@
 use super::super::tests::{facts, poor};
 use super::*;
 
+/// As where groups decide.
+fn class(facts: &Facts) -> Class {
+    let inside = facts.cgroups.idling().is_none().then(|| "a session".to_owned());
+    Class { inside, shares: None, why: None }
+}
+
 fn commands(facts: &Facts, systemd: bool) -> Vec<String> {
-    let plan = Plan::for_facts(facts);
-    let all = all(facts, &plan, Path::new("/usr/bin/lull"), systemd);
+    let all = all(facts, Some(&class(facts)), Path::new("/usr/bin/lull"), systemd);
     all.into_iter().filter_map(|advice| advice.command).collect()
 }
 
 #[test]
 fn a_host_that_has_everything_gets_no_advice() {
     let facts = facts();
-    assert_eq!(all(&facts, &Plan::for_facts(&facts), Path::new("lull"), true), []);
+    assert_eq!(all(&facts, Some(&class(&facts)), Path::new("lull"), true), []);
 }
 
 #[test]
 fn an_ordinary_user_under_systemd_is_told_the_commands() {
     let commands = commands(&poor(), true);
     assert_eq!(commands[0], "sudo setcap cap_bpf,cap_perfmon,cap_net_admin,cap_net_raw+ep /usr/bin/lull");
-    assert_eq!(commands[1], "systemd-run --user --scope lull run -- CMD");
-    assert!(commands[2].contains("CPUWeight=idle"));
+    assert_eq!(commands[1], "loginctl enable-linger");
+    assert!(commands[2].starts_with("setsid "), "{commands:?}");
+    let mut facts = poor();
+    facts.cpu.autogroup.applies = false;
+    let last = cpu(&facts, &class(&facts), true).unwrap().command;
+    assert_eq!(last.as_deref(), Some("sudo lull run -- sudo -u \"$USER\" CMD"));
+    facts.user.euid = 0;
+    assert_eq!(cpu(&facts, &class(&facts), true), None);
 }
 
 #[test]
@@ -85,13 +96,12 @@ fn read_only_and_missing_hierarchies_are_told_apart() {
 }
 
 #[test]
-fn root_in_a_service_is_told_how_to_get_a_memory_group() {
+fn who_runs_under_limits_is_told_how_to_get_out_of_them() {
     let mut facts = facts();
     facts.user.euid = 0;
-    assert_eq!(memory(&facts, true), None);
-    facts.cgroups.v2.as_mut().unwrap().beside = Some(Trial::fails("lull runs in a service"));
-    assert!(memory(&facts, true).unwrap().command.unwrap().starts_with("systemd-run --scope"));
-    assert_eq!(memory(&facts, false), None, "without systemd");
-    facts.user.euid = 1000;
-    assert_eq!(memory(&facts, true), None);
+    assert_eq!(inside(&facts, true), None);
+    facts.cgroups.v2.as_mut().unwrap().inside = Some("cpu.max of group a is set".to_owned());
+    let found = inside(&facts, true).unwrap();
+    assert!(found.what.contains("cpu.max") && found.command.unwrap().starts_with("systemd-run --scope"));
+    assert_eq!(inside(&facts, false).unwrap().command, None, "without systemd");
 }

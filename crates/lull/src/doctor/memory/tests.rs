@@ -30,17 +30,17 @@ fn the_page_tells_when_it_begins_and_by_what_memory_is_taken() {
         own.memory = true;
     }
     let below = text(&Memory::of(&host));
-    assert!(below.contains("memory.high") && !below.contains("beside"), "{below}");
-    host.cgroups.v2.as_mut().unwrap().beside = Some(Trial::Works);
-    assert!(text(&Memory::of(&host)).contains("beside"));
+    assert!(below.contains("memory.high") && !below.contains("made in"), "{below}");
+    host.cgroups.v2.as_mut().unwrap().above = Some("/top".into());
+    assert!(text(&Memory::of(&host)).contains("made in /top"));
 }
 
 #[test]
 fn why_the_job_s_group_stays_below_is_told() {
     let mut host = facts();
-    host.cgroups.v2.as_mut().unwrap().beside = Some(Trial::fails("lull runs in a service"));
+    host.cgroups.v2.as_mut().unwrap().inside = Some("it would leave a limit".to_owned());
     let by = Memory::of(&host).by;
-    assert!(by.contains("process_madvise") && by.contains("lull runs in a service"), "{by}");
+    assert!(by.contains("process_madvise") && by.contains("it would leave a limit"), "{by}");
 }
 
 #[test]

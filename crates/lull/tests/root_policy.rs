@@ -62,8 +62,8 @@ fn root_the_summary_tells_the_policy_and_its_holds() {
     assert!(output.status.success(), "{output:?}");
     let summary: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(summary["policy"], "smart");
-    assert!(summary["freezes"].as_u64().unwrap() >= 1, "{summary}");
-    assert!(summary["frozen_ns"].as_u64().unwrap() > 0, "{summary}");
+    assert!(summary["holds"].as_u64().unwrap() >= 1, "{summary}");
+    assert!(summary["job_held_ns"].as_u64().unwrap() > 0, "{summary}");
     assert!(summary["regulation"].as_str().unwrap().starts_with("smart: "), "{summary}");
     assert_eq!(summary["gate"]["trapped"], 0, "no request gate");
 }

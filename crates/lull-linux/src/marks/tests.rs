@@ -41,6 +41,7 @@ fn v2(child: Trial, freeze: bool, cpu_idle: bool) -> CgroupFacts {
         beside: None,
         freeze,
         cpu_idle,
+        quota: cpu_idle,
         kill: true,
         cpuset: false,
         memory: false,

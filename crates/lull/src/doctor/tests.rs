@@ -20,6 +20,7 @@ pub(super) fn facts() -> Facts {
         beside: None,
         freeze: true,
         cpu_idle: true,
+        quota: true,
         kill: true,
         cpuset: false,
         memory: false,

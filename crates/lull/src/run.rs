@@ -212,7 +212,8 @@ fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> Option<JobGrou
     if settings.memory.is_some() {
         group.account_memory(&name, &facts);
     }
-    let why_no = |what| group.missing().iter().find(|missing| missing.what == what).map(|missing| &missing.why);
+    let why_no =
+        |what| group.missing().iter().find(|missing| missing.what == what).map(|missing| &missing.why);
     match settings.hold_by {
         HoldChoice::Quota => notes.extend(why_no(CPU_QUOTA).map(|why| {
             format!(

@@ -1,5 +1,5 @@
 //! The CPUs as a resource of `lull run`: a job that harms is held beside a foreground that computes, within its bounds, and whatever
-//! is killed meanwhile leaves nothing frozen and nothing confined.
+//! is killed meanwhile leaves nothing held and nothing confined.
 //!
 //! A promise of nothing makes the engine hold as soon as it has compared anything; so the tests need no real harm.
 
@@ -65,10 +65,9 @@ fn summary_of(options: &[&str], script: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn is_frozen(front: u32) -> bool {
-    common::freeze_file(front).is_some_and(|(file, word)| {
-        std::fs::read_to_string(file).is_ok_and(|text| text.trim() == word || text.trim() == "FREEZING")
-    })
+fn is_held(front: u32) -> bool {
+    common::hold_file(front)
+        .is_some_and(|(file, word)| std::fs::read_to_string(file).is_ok_and(|text| text.trim() == word))
 }
 
 /// The summary of a job that computes until it was held once, for the CPUs' sake: nothing else is watched.
@@ -81,7 +80,7 @@ fn summary_after_a_hold() -> Value {
     let marker = new_marker();
     let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &job_until(&go)]), &marker);
     let front = child.id();
-    wait_until("a hold", || is_frozen(front));
+    wait_until("a hold", || is_held(front));
     std::fs::write(&go, "").unwrap();
     assert_eq!(clean_text(&finish(child)), "done\n");
     assert_nothing_left(front, &marker);
@@ -144,22 +143,19 @@ fn root_a_supervisor_killed_while_it_holds_leaves_the_job_running_on_all_cpus() 
             status.lines().find(|line| line.starts_with("Cpus_allowed_list")).map(str::to_owned)
         };
         let before = allowed();
-        let (frozen, word) = {
+        let (held, word) = {
             let mut file = None;
-            wait_until("the job's freezer", || {
-                file = common::freeze_file(front);
+            wait_until("the job's hold", || {
+                file = common::hold_file(front);
                 file.is_some()
             });
             file.unwrap()
         };
-        let is_frozen = || {
-            std::fs::read_to_string(&frozen)
-                .is_ok_and(|text| text.trim() == word || text.trim() == "FREEZING")
-        };
-        wait_until("a hold", || is_frozen() || state_of(job).is_none());
+        let is_held = || std::fs::read_to_string(&held).is_ok_and(|text| text.trim() == word);
+        wait_until("a hold", || is_held() || state_of(job).is_none());
         send(helper(front, name).unwrap_or(u32::MAX >> 1), libc::SIGKILL);
         if name == "lull-supervisor" && before.is_some() {
-            wait_until("all CPUs", || allowed().is_none() || (allowed() == before && !is_frozen()));
+            wait_until("all CPUs", || allowed().is_none() || (allowed() == before && !is_held()));
         }
         assert_eq!(clean_text(&finish(child)), "done\n");
         assert_nothing_left(front, &marker);
@@ -181,13 +177,13 @@ fn root_sessions_and_other_users_of_a_job_are_held_with_it_and_let_go_with_it() 
     let front = child.id();
     let job = job_of(front);
     let mut file = None;
-    wait_until("the job's freezer", || {
-        file = common::freeze_file(front);
+    wait_until("the job's hold", || {
+        file = common::hold_file(front);
         file.is_some()
     });
-    let (frozen, word) = file.unwrap();
-    let is_frozen = || std::fs::read_to_string(&frozen).is_ok_and(|text| text.trim() == word);
-    wait_until("a hold", || is_frozen() || state_of(job).is_none());
+    let (held, word) = file.unwrap();
+    let is_held = || std::fs::read_to_string(&held).is_ok_and(|text| text.trim() == word);
+    wait_until("a hold", || is_held() || state_of(job).is_none());
     send(helper(front, "lull-supervisor").unwrap_or(u32::MAX >> 1), libc::SIGKILL);
     assert_eq!(clean_text(&finish(child)), "done\ndone\ndone\n");
     assert_nothing_left(front, &marker);
@@ -326,7 +322,7 @@ fn root_a_job_that_overruns_a_server_is_held_although_no_burst_of_it_ends() {
         // Moments withheld for a test are shorter.
         let mut since = None;
         wait_until("a hold that lasts", || {
-            since = if is_frozen(front) { since.or_else(|| Some(Instant::now())) } else { None };
+            since = if is_held(front) { since.or_else(|| Some(Instant::now())) } else { None };
             since.is_some_and(|since| since.elapsed() > Duration::from_millis(300))
         });
         std::fs::write(&go, "").unwrap();
@@ -337,14 +333,14 @@ fn root_a_job_that_overruns_a_server_is_held_although_no_burst_of_it_ends() {
 }
 
 #[test]
-fn root_without_a_freezer_signals_hold_and_whoever_is_killed_nobody_stays_stopped() {
+fn root_without_a_group_signals_hold_who_may_be_frozen_and_whoever_is_killed_nobody_stays_stopped() {
     if !needs_root() {
         return;
     }
     let _foreground = Computing::start();
     for names in [&["lull-supervisor"][..], &["lull-supervisor", "lull-guardian"]] {
         let marker = new_marker();
-        let run = lull_run(&STRICT, &["sh", "-c", &job(8)]);
+        let run = lull_run(&[&STRICT[..], &["--hold", "freeze"]].concat(), &["sh", "-c", &job(8)]);
         let child = spawn_marked(&mut in_own_mounts(&run, READ_ONLY_GROUPS), &marker);
         let front = child.id();
         let job = job_of(front);

@@ -229,7 +229,8 @@ fn hold_gate(facts: &Facts) -> Choice {
         return Choice { name: "none", best: false, why };
     }
     let best = facts.kernel.at_least(6, 18);
-    let mut why = "one write leaves all of the job's processes next to no CPU time, and interrupts no call".to_owned();
+    let mut why =
+        "one write leaves all of the job's processes next to no CPU time, and interrupts no call".to_owned();
     if !best {
         why += "; before Linux 6.18 one may be stopped inside the kernel, with a lock that others wait for, for up to a hold (0.1 s)";
     }

@@ -90,8 +90,7 @@ fn what_does_not_fit_has_a_page_of_its_own() {
 
 #[test]
 fn one_page_has_no_number() {
-    let status =
-        Status { held: true, quiet_ns: None, lost: None, memory: None, links: Vec::new(), ..busy() };
+    let status = Status { held: true, quiet_ns: None, lost: None, memory: None, links: Vec::new(), ..busy() };
     let shown = pages(&status, 60);
     assert!(shown.len() == 1 && shown[0].starts_with("lull held | vda B 1.0 MiB"), "{shown:?}");
     assert!(!shown[0].contains("1/1"), "{shown:?}");

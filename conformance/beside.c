@@ -96,7 +96,7 @@ int main(int argc, char **argv)
         }
         must(waitpid(child, NULL, 0) == child, "waitpid");
         /* Until lull has its sensors and holds. Who is frozen does not see it. */
-        for (int i = 0; i < 2000 && !is_held(); i++)
+        for (time_t end = time(NULL) + 20; time(NULL) < end && !is_held();)
             sleep_ms(5);
         return execute(argv + 3);
     }

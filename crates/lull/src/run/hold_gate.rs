@@ -112,6 +112,11 @@ impl HoldGate {
         self.total.plus(self.held_since.map_or(Nanos::ZERO, |since| now.since(since)))
     }
 
+    /// How long it was held by its quota, which the kernel counts as a want of CPUs.
+    pub(crate) fn total_by_quota(&self, now: Nanos) -> Nanos {
+        if matches!(self.way, Way::Quota(_)) { self.total(now) } else { Nanos::ZERO }
+    }
+
     /// Holds or lets go. A group that refuses to be held is left alone; letting go is tried again at the end.
     pub(crate) fn set(&mut self, now: Nanos, held: bool) {
         match (held, self.held_since) {

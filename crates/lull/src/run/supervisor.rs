@@ -346,6 +346,10 @@ impl Supervisor {
         // SAFETY: only asks; the front leads or shares the session in which the job was started.
         let session = unsafe { libc::getsid(libc::getppid()) };
         let mut sessions = lone.then(|| (Sessions::of_job_started_in(session), Nanos::ZERO));
+        // For the kernel, who is held by a quota is starved.
+        let starved = |gate: &HoldGate, now| {
+            family.starved_of_cpu().map(|starved| starved.since(gate.total_by_quota(now)))
+        };
         let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
         let (mut told, mut healed, mut cpu_so_far) = (Nanos::ZERO, Nanos::ZERO, [Nanos::ZERO; 2]);
         let (mut has_begun, mut job_ended) = (false, false);
@@ -403,7 +407,7 @@ impl Supervisor {
                 status.memory =
                     memory.as_ref().and_then(MemoryStart::summary).map(|memory| memory.short_text());
                 drop(guard);
-                let so_far = [family.starved_of_cpu(), family.cpu_time()].map(Option::unwrap_or_default);
+                let so_far = [starved(&gate, now), family.cpu_time()].map(Option::unwrap_or_default);
                 status.starved = tell::is_starved(span, std::mem::replace(&mut cpu_so_far, so_far), so_far);
                 self.tell(&FromSupervisor::Status(Box::new(status)));
             } else {
@@ -428,7 +432,7 @@ impl Supervisor {
                     }
                     let mut summary = supervisor.summary(&lock(&engine), &gate, kind, [began, sensing]);
                     summary.memory = memory.as_ref().and_then(MemoryStart::summary);
-                    summary.starved_ns = family.starved_of_cpu().map(|starved| starved.0);
+                    summary.starved_ns = starved(&gate, clock::now()).map(|starved| starved.0);
                     if let Some((memory, error)) = memory.as_ref().and_then(|m| Some((m, m.failure()?))) {
                         match memory.was_named() {
                             true => summary.unmet.push(format!("--resources memory: {error}")),

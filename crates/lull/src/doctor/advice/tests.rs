@@ -17,7 +17,7 @@ fn a_host_that_has_everything_gets_no_advice() {
 fn an_ordinary_user_under_systemd_is_told_the_commands() {
     let commands = commands(&poor(), true);
     assert_eq!(commands[0], "sudo setcap cap_bpf,cap_perfmon,cap_net_admin,cap_net_raw+ep /usr/bin/lull");
-    assert_eq!(commands[1], "systemd-run --user --scope lull run -- CMD");
+    assert_eq!(commands[1], "systemd-run --user --scope -p CPUWeight=100 lull run -- CMD");
     assert!(commands[2].contains("CPUWeight=idle"));
 }
 
@@ -78,7 +78,8 @@ fn a_loop_device_without_direct_io_is_told_how_to_get_it() {
 #[test]
 fn read_only_and_missing_hierarchies_are_told_apart() {
     let mut facts = facts();
-    facts.cgroups.v2.as_mut().unwrap().child = Trial::from_errno(libc::EROFS);
+    let own = facts.cgroups.v2.as_mut().unwrap();
+    own.child = Trial::from_errno(libc::EROFS);
     assert!(hold(&facts, true).unwrap().what.contains("read-only"));
     facts.cgroups.v2 = None;
     assert!(hold(&facts, true).unwrap().command.unwrap().contains("mount -t cgroup2"));

@@ -172,6 +172,7 @@ for name in pipe sock sem sem-sysv timerfd poll epoll aio fork switch msg mq sig
     case $name in
     hdd) ops='20 --hdd-bytes 4M' ;;
     fork | dentry | mmap) ops=100 ;;
+    sock) ops=100 ;;
     timerfd | aio | epoll | sendfile) ops=500 ;;
     *) ops=2000 ;;
     esac

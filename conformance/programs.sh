@@ -168,10 +168,11 @@ END
 
 # --- stress-ng, which verifies what it does
 
-for name in pipe sock sem sem-sysv timerfd poll epoll aio fork switch msg mq signal sigq sendfile mmap hdd eventfd flock futex dentry; do
+for name in pipe sock sem-sysv timerfd poll epoll aio fork switch msg mq signal sigq sendfile mmap hdd eventfd flock futex dentry; do
     case $name in
     hdd) ops='20 --hdd-bytes 4M' ;;
-    fork | dentry | mmap) ops=100 ;;
+    mmap) ops=4 ;;
+    fork | dentry) ops=100 ;;
     sock) ops=100 ;;
     timerfd | aio | epoll | sendfile) ops=500 ;;
     *) ops=2000 ;;

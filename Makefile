@@ -2,7 +2,7 @@
 #
 #   PREFIX   where `make install` puts things (/usr/local)
 #   DESTDIR  a directory to install into instead of / (for packagers and tests)
-#   ARGS     further arguments of `make demo` and `make bench`
+#   ARGS     further arguments of `make demo`, `make bench` and `make conformance`
 #   LULL     the program to show and to install (target/release/lull)
 
 SHELL   := /bin/bash
@@ -28,7 +28,7 @@ DOCS        := README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
 # In CI the lock file is what was tested; elsewhere a new dependency may still be on its way into it.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: build demo test bench figures install uninstall fmt clean help deps
+.PHONY: build demo test conformance bench figures install uninstall fmt clean help deps
 
 build: ## Compile target/release/lull (the default)
 	$(CARGO) build --release $(LOCKED) --bin lull
@@ -43,6 +43,9 @@ demo: ## Install what is missing, build, and show a foreground beside background
 
 test: ## All checks and tests; each failure is reported, not only the first
 	scripts/test.sh
+
+conformance: build ## Run 80 programs natively and under lull, alone and held, and compare their results (root, 10 minutes)
+	LULL=$(LULL) scripts/conformance.sh $(ARGS)
 
 bench: build ## Measure the contenders on this disk: lull bench disk $(ARGS)
 	$(LULL) bench disk $(ARGS)

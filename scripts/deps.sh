@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Installs what lull needs to build, test and show itself on Debian and Ubuntu, and nothing that is there already.
 #
-#   scripts/deps.sh [build|test]     build (default): to compile and run; test: also what `make test` checks with
+#   scripts/deps.sh [build|test|conformance]
+#                                    build (default): to compile and run; test: also what `make test` checks with; conformance: also
+#                                    the programs that `make conformance` runs
 #   scripts/deps.sh --list [WHAT]    print what is missing, install nothing; status 1 if anything is
 #   scripts/deps.sh --clang          print the clang the build will use; status 1 if there is none
 #   scripts/deps.sh --clang-format   print the clang-format that goes with it; status 1 if there is none
@@ -63,7 +65,7 @@ has_header() { # NAME: the C compiler finds it (also in a multiarch or non-stand
 }
 
 # Missing packages, one per line. `clang?` and `clang-format?` stand for "a version that apt offers".
-missing() { # build|test
+missing() { # build|test|conformance
     local tool
     command -v "${CC:-cc}" >/dev/null || echo gcc
     has_header stdio.h || echo libc6-dev
@@ -79,6 +81,12 @@ missing() { # build|test
     if [[ $1 == test ]]; then
         find_clang_format >/dev/null || echo 'clang-format?'
         command -v git >/dev/null || echo git
+    fi
+    if [[ $1 == conformance ]]; then
+        # PACKAGE:COMMAND, where the two have different names, as in the table of programs.
+        for tool in $("$(dirname "$0")/conformance.sh" --list | sed 's/^[^)]*)//'); do
+            command -v "${tool#*:}" >/dev/null || echo "${tool%:*}"
+        done | sort -u
     fi
 }
 
@@ -130,7 +138,7 @@ apt() { # ARGS: apt-get that asks nothing, waits for another apt, and gives up o
         -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 -o Acquire::http::Timeout=30 "$@" </dev/null
 }
 
-install_missing() { # build|test
+install_missing() { # build|test|conformance|conformance
     local wanted packages=()
     wanted=$(missing "$1")
     [[ -z $wanted ]] && return 0
@@ -160,7 +168,7 @@ main() {
     local mode=install what=build word
     for word in "$@"; do
         case $word in
-        build | test) what=$word ;;
+        build | test | conformance) what=$word ;;
         --list) mode=list ;;
         --clang) mode=clang ;;
         --clang-format) mode='clang-format' ;;

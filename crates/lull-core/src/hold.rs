@@ -1,27 +1,27 @@
-//! When to freeze the whole job: for what the request gate cannot see.
+//! When to hold the whole job: for what the request gate cannot see.
 //!
 //! Problem: page faults on mapped files, small buffered reads and write-back reach the device without passing the
 //! gate. Background requests that start while the state is F or P are *leaks*; only stopping the job's processes
-//! keeps them out. But a freeze costs about 100 µs, and a frozen process may hold a lock that the foreground wants.
+//! keeps them out. But a hold costs tens of microseconds, and a held process may have a lock that the foreground wants.
 //!
-//! Approach: freeze at a leak, when control says that background harms (or the user fixed an interval); stay frozen
-//! through the burst, F and P alike; thaw as soon as background is admitted again, at the latest after `longest`;
+//! Approach: hold at a leak, when control says that background harms (or the user fixed an interval); go on holding
+//! through the burst, F and P alike; let go as soon as background is admitted again, at the latest after `longest`;
 //! then leave the job running for `floor`, whatever it leaks.
 //!
 //! ```text
 //!             a new leak, in F or P, harmful
-//!  ┌─────────┐ ───────────── Freeze ──────────────▶ ┌─────────────┐
+//!  ┌─────────┐ ───────────── Hold ────────────────▶ ┌─────────────┐
 //!  │ Running │                                      │ Held{since} │
 //!  └─────────┘ ◀──── now ≥ until ──┐                └──────┬──────┘
 //!                            ┌─────┴────────┐              │ I or B, or now ≥ since + longest,
-//!                            │ Floor{until} │ ◀── Thaw ────┘ or finish
+//!                            │ Floor{until} │ ◀─ Release ──┘ or finish
 //!                            └──────────────┘  until = now + floor
 //! ```
 //!
-//! So the job is frozen for at most `longest / (longest + floor)` of any time, and a freeze is paid at most once per
+//! So the job is held for at most `longest / (longest + floor)` of any time, and a hold is paid at most once per
 //! floor; a floor shorter than four times the cost of a hold is lengthened to that.
 //!
-//! Edge cases: leaks of a burst that is over do not freeze the next one. Leaks during the floor do, if the burst
+//! Edge cases: leaks of a burst that is over hold nobody in the next one. Leaks during the floor do, if the burst
 //! still runs when the floor ends. A clock that steps back lengthens no hold and no floor.
 
 use serde::{Deserialize, Serialize};
@@ -33,11 +33,11 @@ use crate::time::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HoldSetting {
-    /// The longest time frozen without a break.
+    /// The longest time held without a break.
     pub longest: Nanos,
     /// The shortest time running between two holds.
     pub floor: Nanos,
-    /// What one hold costs in time: freeze and thaw.
+    /// What one hold costs in time.
     pub cost: Nanos,
 }
 
@@ -54,14 +54,14 @@ impl Default for HoldSetting {
 /// Whether the job runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldState {
-    /// It runs and may be frozen.
+    /// It runs and may be held.
     Running,
-    /// It is frozen.
+    /// It is held.
     Held {
         /// Since when.
         since: Nanos,
     },
-    /// It runs and may not be frozen yet.
+    /// It runs and may not be held yet.
     Floor {
         /// Until when.
         until: Nanos,
@@ -71,10 +71,10 @@ pub enum HoldState {
 /// What the owner has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldAction {
-    /// Freeze the job's processes.
-    Freeze,
+    /// Stop the job's processes.
+    Hold,
     /// Let them run.
-    Thaw,
+    Release,
 }
 
 /// The hold machine of one job on one resource.
@@ -112,13 +112,13 @@ impl Hold {
             HoldState::Held { since } => {
                 let since = since.min(now);
                 if admits || now >= since.plus(self.setting.longest) {
-                    return self.thaw(now);
+                    return self.release(now);
                 }
                 self.state = HoldState::Held { since };
             }
             HoldState::Running if harmful && !admits && leaks > self.forgiven => {
                 self.state = HoldState::Held { since: now };
-                return Some(HoldAction::Freeze);
+                return Some(HoldAction::Hold);
             }
             HoldState::Running | HoldState::Floor { .. } => {}
         }
@@ -137,15 +137,15 @@ impl Hold {
         }
     }
 
-    /// The last word: whoever is frozen is thawed.
+    /// The last word: whoever is held is let go.
     pub fn finish(&mut self, now: Nanos) -> Option<HoldAction> {
-        if let HoldState::Held { .. } = self.state { self.thaw(now) } else { None }
+        if let HoldState::Held { .. } = self.state { self.release(now) } else { None }
     }
 
-    fn thaw(&mut self, now: Nanos) -> Option<HoldAction> {
+    fn release(&mut self, now: Nanos) -> Option<HoldAction> {
         self.state = HoldState::Floor { until: now.plus(self.floor()) };
         self.forgiven = self.leaks;
-        Some(HoldAction::Thaw)
+        Some(HoldAction::Release)
     }
 
     fn floor(&self) -> Nanos {

@@ -18,7 +18,7 @@
 //! | [`control`] | interval and bound found automatically, from what background costs |
 //! | [`ahead`] | reading ahead for the job in pieces that fit the gaps |
 //! | [`backoff`] | trying again, ever more rarely |
-//! | [`hold`] | when to freeze the whole job, for what the request gate cannot see |
+//! | [`hold`] | when to hold the whole job, for what the request gate cannot see |
 //! | [`pages`] | sets of pages within a chunk of a file |
 //! | [`keep`] | which pages that the job brought in stay in the page cache for now |
 //! | [`clean`] | which of the job's dirty pages are written next |

@@ -200,7 +200,7 @@ impl Manners {
             self.state = self.state_running();
             self.began = Some((now, progress));
             self.fresh = true;
-            return Some(HoldAction::Thaw);
+            return Some(HoldAction::Release);
         }
         let Some((began, before)) = self.began else {
             self.began = Some((now, progress));
@@ -223,7 +223,7 @@ impl Manners {
     pub fn finish(&mut self) -> Option<HoldAction> {
         let is_held = self.state.is_held();
         self.state = self.state_running();
-        is_held.then_some(HoldAction::Thaw)
+        is_held.then_some(HoldAction::Release)
     }
 
     /// The present state, or what follows it when the hold is over.
@@ -239,7 +239,7 @@ impl Manners {
         self.state = state;
         self.until = now.plus(length);
         self.began = None;
-        HoldAction::Freeze
+        HoldAction::Hold
     }
 
     /// How long a rest lasts, so that the job runs for its share. The sample that is not counted after it runs too.

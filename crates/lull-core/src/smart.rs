@@ -214,7 +214,7 @@ impl Smart {
 
     /// The last word: whoever is held goes on.
     pub fn finish(&mut self) -> Option<HoldAction> {
-        self.held.take().map(|_| HoldAction::Thaw)
+        self.held.take().map(|_| HoldAction::Release)
     }
 
     fn learn(&mut self, now: Nanos, util: f64) -> Option<HoldAction> {
@@ -257,11 +257,11 @@ impl Smart {
         match (state.is_held(), self.held) {
             (true, None) => {
                 self.held = Some(now);
-                Some(HoldAction::Freeze)
+                Some(HoldAction::Hold)
             }
             (false, Some(_)) => {
                 self.held = None;
-                Some(HoldAction::Thaw)
+                Some(HoldAction::Release)
             }
             _ => None,
         }

@@ -8,6 +8,7 @@
 //!
 //! ```text
 //!            pure v2                      hybrid                              v1
+//!   hold     own/lull-…/cpu.max           cpu/own/lull-…/cpu.cfs_quota_us     cpu/own/lull-…/cpu.cfs_quota_us
 //!   freeze   own/lull-…/cgroup.freeze     unified: cgroup.freeze              freezer/own/lull-…/freezer.state
 //!   idle     own/lull-…/cpu.idle          cpu/own/lull-…/cpu.idle             cpu/own/lull-…/cpu.idle
 //!   confine  own/lull-…/cpuset.cpus       cpuset/own/lull-…/cpuset.cpus       cpuset/own/lull-…/cpuset.cpus
@@ -47,6 +48,7 @@ mod confine;
 mod least;
 pub mod memory;
 mod name;
+pub(crate) mod quota;
 mod reach;
 mod sweep;
 mod v1;
@@ -55,9 +57,14 @@ mod v2;
 pub use confine::Confinement;
 pub use least::Written;
 pub use name::GroupName;
+pub use quota::{Quota, is_held};
 pub use reach::Reach;
 pub use sweep::{Swept, sweep_leftovers};
 
+/// What [`Missing`] calls the ways to hold.
+pub const FREEZE: &str = "freeze";
+/// Likewise.
+pub const CPU_QUOTA: &str = "CPU quota";
 /// Tries of moving processes out and removing a directory, and the pause between two.
 const REMOVE_TRIES: u32 = 50;
 const REMOVE_PAUSE: Duration = Duration::from_millis(2);
@@ -109,6 +116,7 @@ pub struct JobGroup {
     groups: Vec<Box<dyn Group>>,
     freezer: Option<usize>,
     idle: Option<usize>,
+    quota: Option<usize>,
     confine: Option<usize>,
     memory: Option<usize>,
     missing: Vec<Missing>,
@@ -120,6 +128,7 @@ impl JobGroup {
             groups: Vec::new(),
             freezer: None,
             idle: None,
+            quota: None,
             confine: None,
             memory: None,
             missing: Vec::new(),
@@ -132,9 +141,9 @@ impl JobGroup {
         match facts.freezing() {
             Some(hierarchy) => match job.enter_hierarchy(name, hierarchy) {
                 Ok(index) => job.freezer = Some(index),
-                Err(error) => job.miss("freeze", error.to_string()),
+                Err(error) => job.miss(FREEZE, error.to_string()),
             },
-            None => job.miss("freeze", why_not(facts, "freezer", |hierarchy| hierarchy.freeze)),
+            None => job.miss(FREEZE, why_not(facts, "freezer", |hierarchy| hierarchy.freeze)),
         }
         match facts.idling() {
             Some(hierarchy) => match job.enter_hierarchy(name, hierarchy) {
@@ -142,6 +151,15 @@ impl JobGroup {
                 Err(error) => job.miss("cpu.idle", error.to_string()),
             },
             None => job.miss("cpu.idle", why_not(facts, "cpu", |hierarchy| hierarchy.cpu_idle)),
+        }
+        match facts.throttling() {
+            Some(hierarchy) => match job.enter_hierarchy(name, hierarchy) {
+                Ok(index) => job.quota = Some(index),
+                Err(error) => job.miss(CPU_QUOTA, error.to_string()),
+            },
+            None => {
+                job.miss(CPU_QUOTA, why_not(facts, "cpu", |hierarchy| hierarchy.quota && hierarchy.cpu_idle));
+            }
         }
         if let Some(hierarchy) = facts.confining() {
             match job.enter_hierarchy(name, hierarchy) {
@@ -178,6 +196,9 @@ impl JobGroup {
             }
             if path.join("cpu.idle").exists() {
                 job.idle = Some(job.groups.len());
+            }
+            if quota::is_there(path) {
+                job.quota = Some(job.groups.len());
             }
             if path.join("cpuset.cpus").exists() {
                 job.confine = Some(job.groups.len());
@@ -284,7 +305,12 @@ impl JobGroup {
         self.idle.is_some()
     }
 
-    /// Gives the job back what its owner may have taken: thaws it, lends it all CPUs, and lets it have its memory.
+    /// The quota of the job's CPU time; `None` if this host gives it none by group.
+    pub fn quota(&self) -> Option<Quota> {
+        self.quota.and_then(|index| self.groups.get(index)).and_then(|group| Quota::open(group.path()))
+    }
+
+    /// Gives the job back what its owner may have taken: thaws it, lends it all CPUs and all their time, and lets it have its memory.
     ///
     /// # Errors
     /// When the group cannot be thawed; one that cannot was never frozen.
@@ -292,6 +318,10 @@ impl JobGroup {
         if let Some(confinement) = self.confinement() {
             // Refused only while the parent itself has no CPU.
             let _ = confinement.set(None);
+        }
+        if let Some(quota) = self.quota() {
+            // Refused only if the group is gone.
+            let _ = quota.restore();
         }
         if let Some(memory) = self.memory() {
             memory.relieve();
@@ -351,6 +381,9 @@ fn dissolve(group: &dyn Group) -> Result<(), GroupError> {
     let path = group.path();
     if group.is_frozen().is_some() {
         let _removed_or_retried = group.set_frozen(false);
+    }
+    if let Some(quota) = Quota::open(path) {
+        let _removed_or_retried = quota.restore();
     }
     let mut tries = 0;
     loop {

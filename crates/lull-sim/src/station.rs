@@ -278,8 +278,8 @@ impl Station {
         self.governor.update(now, &mut self.sensor, rotates, &mut self.resource);
         let usage = self.usage();
         match self.governor.hold(now, &usage) {
-            Some(HoldAction::Freeze) => self.held = true,
-            Some(HoldAction::Thaw) => {
+            Some(HoldAction::Hold) => self.held = true,
+            Some(HoldAction::Release) => {
                 self.held = false;
                 for _ in 0..std::mem::take(&mut self.parked) {
                     self.ask(now, later);

@@ -8,6 +8,7 @@ use lull_bench::units::Bytes;
 use lull_core::{DepthChoice, IntervalChoice, Loss, Nanos, Share, StartRule, Variant};
 use lull_linux::seccomp::Scope;
 
+use crate::run::hold_gate::HoldChoice;
 use crate::run::net::options::NetOptions;
 use crate::run::policy::PolicyChoice;
 use crate::run::settings::{CleanChoice, Given, LongestHold, ResourceChoice, SensorChoice, StatusChoice};
@@ -206,7 +207,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "large|all|none")]
     pub(crate) gate: Option<Scope>,
 
-    /// Longest time the job may be frozen at a stretch, or off (as is 0): it never is.
+    /// How the whole job is held: by a quota of CPU time (default), or frozen.
+    ///
+    /// `quota` leaves it 1ms of CPU time in 100ms and interrupts nothing; it needs a control group with a CPU quota, without which
+    /// the job is not held as a whole. `freeze` stops it at once, by its control group or by signals, but its blocking calls end
+    /// early: short writes to pipes, EINTR from waits.
+    #[arg(long, value_enum)]
+    pub(crate) hold: Option<HoldChoice>,
+
+    /// Longest time the whole job may be held at a stretch, or off (as is 0): it never is.
     ///
     /// Default 100ms when it reads around the gate, 1s for other reasons. Longer protects more; the job is late for
     /// everything else that long. With `off` nothing is compared, so what the foreground loses is not known.
@@ -277,6 +286,7 @@ impl RunArgs {
             mem_batch: self.mem_batch,
             mem_clean: self.mem_clean,
             gate: self.gate,
+            hold: self.hold,
             longest_hold: self.longest_hold,
             io_uring: self.io_uring.then_some(true),
             sensor: self.sensor,

@@ -14,7 +14,7 @@
 //! | [`reader`] | reading ahead for the job in the gaps |
 //! | [`memory`] | the job leaves the page cache as it was, and the foreground its memory |
 //! | [`adjust`] | changing a run while it runs |
-//! | [`freezer`], [`signals`], [`spare`] | the hold gate; signals that end a wait, or interrupt a long hold |
+//! | [`hold_gate`], [`signals`], [`spare`] | the hold gate; signals that end a wait, or interrupt a long hold |
 //! | [`guardian`] | what happens when the supervisor is dead |
 //! | [`tell`], [`messages`], [`status`], [`summary`] | what is told to whom |
 
@@ -24,10 +24,10 @@ mod cpu_start;
 mod disk;
 mod engine;
 mod family;
-mod freezer;
 mod front;
 mod guardian;
 mod helper;
+pub(crate) mod hold_gate;
 pub(crate) mod memory;
 mod messages;
 pub(crate) mod net;
@@ -57,7 +57,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use lull_core::Nanos;
-use lull_linux::cgroup::{GroupName, JobGroup, Reach, sweep_leftovers};
+use lull_linux::cgroup::{CPU_QUOTA, FREEZE, GroupName, JobGroup, Reach, sweep_leftovers};
 use lull_linux::clock;
 use lull_linux::gate::stop;
 use lull_linux::job::launch::{self, Launch, Report, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND};
@@ -73,6 +73,7 @@ use nix::unistd::{ForkResult, Pid, fork};
 use crate::cli::RunArgs;
 use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;
+use hold_gate::HoldChoice;
 use memory::shed::Shed;
 use memory::start::Begins;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
@@ -189,14 +190,14 @@ impl Started {
             let _ = self.guardian_channel.borrow().send(&bye, None);
         }
         // Otherwise the guardian gives them back, when the job's last process has ended.
-        let is_over = freezer::is_empty(self.group.as_ref());
+        let is_over = hold_gate::is_empty(self.group.as_ref());
         let queues = QueueSummary::at_end(&self.queues, is_over);
         // What is left of the job is still held and bounded by a supervisor that answers.
         let is_tended = outcome
             .as_ref()
             .is_ok_and(|outcome| !outcome.lost_supervisor && (outcome.summary.is_some() || !wants_summary));
         if is_over || !is_tended {
-            freezer::remove_if_empty(self.group, &self.shed);
+            hold_gate::remove_if_empty(self.group, &self.shed);
         }
         (outcome, queues)
     }
@@ -216,13 +217,17 @@ fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> (Option<JobGro
     if settings.memory.is_some() {
         group.account_memory(&name, &facts);
     }
-    if !group.can_freeze() {
-        let why = group
-            .missing()
-            .iter()
-            .find(|missing| missing.what == "freeze")
-            .map_or("", |missing| &missing.why);
-        notes.push(format!("no control group to freeze the job with: {why}"));
+    let why_no =
+        |what| group.missing().iter().find(|missing| missing.what == what).map(|missing| &missing.why);
+    match settings.hold_by {
+        HoldChoice::Quota => notes.extend(why_no(CPU_QUOTA).map(|why| {
+            format!(
+                "the whole job is not held, only its large calls: no CPU quota for its control group: {why}; --hold freeze would stop it"
+            )
+        })),
+        HoldChoice::Freeze => notes.extend(
+            why_no(FREEZE).map(|why| format!("no control group to freeze the job with, so by signals: {why}")),
+        ),
     }
     if settings.policy.marks_job()
         && let Err(error) = group.set_idle_cpu()
@@ -380,7 +385,7 @@ fn start(
         status::say(&format!("cannot run '{}': {error}; {advice}", words[0]));
         let _ = nix::sys::wait::waitpid(job, None);
         release(&queues);
-        freezer::remove_if_empty(group.begun(), &shed);
+        hold_gate::remove_if_empty(group.begun(), &shed);
         front::end_like(Ending::Exited(status));
     }
     let group = group.begun();
@@ -392,7 +397,7 @@ fn start(
         channel: to_supervisor,
         listener: listener.clone(),
         shared,
-        thaw: thawer(heritage.groups.clone(), Arc::clone(&heritage.shared)),
+        let_go: releaser(heritage.groups.clone(), Arc::clone(&heritage.shared)),
         respawn: respawner(heritage, listener, Rc::clone(&guardian_channel)),
     };
     let front = Front::new(job, signals, helpers, status);
@@ -541,12 +546,12 @@ impl Heritage {
     }
 }
 
-/// Thaws the job for a front that is left alone.
-fn thawer(groups: Vec<PathBuf>, shared: Arc<Shared>) -> Box<dyn Fn()> {
+/// Lets the job go for a front that is left alone.
+fn releaser(groups: Vec<PathBuf>, shared: Arc<Shared>) -> Box<dyn Fn()> {
     Box::new(move || {
         stop::release(&shared);
         if let Some(group) = open_groups(&groups) {
-            // A group that cannot be thawed was never frozen.
+            // A group that cannot be let go was never held.
             let _ = group.relieve();
         }
     })

@@ -63,10 +63,9 @@ fn summary_of(options: &[&str], script: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn is_frozen(front: u32) -> bool {
-    common::freeze_file(front).is_some_and(|(file, word)| {
-        std::fs::read_to_string(file).is_ok_and(|text| text.trim() == word || text.trim() == "FREEZING")
-    })
+fn is_held(front: u32) -> bool {
+    common::hold_file(front)
+        .is_some_and(|(file, word)| std::fs::read_to_string(file).is_ok_and(|text| text.trim() == word))
 }
 
 /// The summary of a job that computes until it was held once, for the CPUs' sake: nothing else is watched.
@@ -79,7 +78,7 @@ fn summary_after_a_hold() -> Value {
     let marker = new_marker();
     let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &job_until(&go)]), &marker);
     let front = child.id();
-    wait_until("a hold", || is_frozen(front));
+    wait_until("a hold", || is_held(front));
     std::fs::write(&go, "").unwrap();
     assert_eq!(clean_text(&finish(child)), "done\n");
     assert_nothing_left(front, &marker);
@@ -106,7 +105,7 @@ fn root_a_promise_of_nothing_holds_a_job_beside_the_foreground_and_lets_it_end()
     }
     let _foreground = Computing::start();
     let summary = summary_after_a_hold();
-    assert!(summary["freezes"].as_u64().unwrap() > 0, "{summary}");
+    assert!(summary["holds"].as_u64().unwrap() > 0, "{summary}");
     assert!(summary["cpu"]["foreground_busy_ns"].as_u64().unwrap() > 0, "{summary}");
     assert!((summary["cpu"]["promised"].as_f64().unwrap()).abs() < 1e-9, "{summary}");
 }
@@ -170,22 +169,19 @@ fn root_a_supervisor_killed_while_it_holds_leaves_the_job_running_on_all_cpus() 
         let front = child.id();
         let job = job_of(front);
         let before = allowed(job);
-        let (frozen, word) = {
+        let (held, word) = {
             let mut file = None;
-            wait_until("the job's freezer", || {
-                file = common::freeze_file(front);
+            wait_until("the job's hold", || {
+                file = common::hold_file(front);
                 file.is_some()
             });
             file.unwrap()
         };
-        let is_frozen = || {
-            std::fs::read_to_string(&frozen)
-                .is_ok_and(|text| text.trim() == word || text.trim() == "FREEZING")
-        };
-        wait_until("a hold", || is_frozen() || state_of(job).is_none());
+        let is_held = || std::fs::read_to_string(&held).is_ok_and(|text| text.trim() == word);
+        wait_until("a hold", || is_held() || state_of(job).is_none());
         send(helper(front, name).unwrap_or(u32::MAX >> 1), libc::SIGKILL);
         if name == "lull-supervisor" && before.is_some() {
-            wait_until("all CPUs", || allowed(job).is_none() || (allowed(job) == before && !is_frozen()));
+            wait_until("all CPUs", || allowed(job).is_none() || (allowed(job) == before && !is_held()));
         }
         assert_eq!(clean_text(&finish(child)), "done\n");
         assert_nothing_left(front, &marker);
@@ -207,13 +203,13 @@ fn root_sessions_and_other_users_of_a_job_are_held_with_it_and_let_go_with_it() 
     let front = child.id();
     let job = job_of(front);
     let mut file = None;
-    wait_until("the job's freezer", || {
-        file = common::freeze_file(front);
+    wait_until("the job's hold", || {
+        file = common::hold_file(front);
         file.is_some()
     });
-    let (frozen, word) = file.unwrap();
-    let is_frozen = || std::fs::read_to_string(&frozen).is_ok_and(|text| text.trim() == word);
-    wait_until("a hold", || is_frozen() || state_of(job).is_none());
+    let (held, word) = file.unwrap();
+    let is_held = || std::fs::read_to_string(&held).is_ok_and(|text| text.trim() == word);
+    wait_until("a hold", || is_held() || state_of(job).is_none());
     send(helper(front, "lull-supervisor").unwrap_or(u32::MAX >> 1), libc::SIGKILL);
     assert_eq!(clean_text(&finish(child)), "done\ndone\ndone\n");
     assert_nothing_left(front, &marker);
@@ -301,14 +297,14 @@ fn root_a_job_without_a_cpu_is_told_for_how_long() {
 }
 
 #[test]
-fn root_without_a_freezer_signals_hold_and_whoever_is_killed_nobody_stays_stopped() {
+fn root_without_a_group_signals_hold_who_may_be_frozen_and_whoever_is_killed_nobody_stays_stopped() {
     if !needs_root() {
         return;
     }
     let _foreground = Computing::start();
     for names in [&["lull-supervisor"][..], &["lull-supervisor", "lull-guardian"]] {
         let marker = new_marker();
-        let run = lull_run(&STRICT, &["sh", "-c", &job(8)]);
+        let run = lull_run(&[&STRICT[..], &["--hold", "freeze"]].concat(), &["sh", "-c", &job(8)]);
         let child = spawn_marked(&mut in_own_mounts(&run, READ_ONLY_GROUPS), &marker);
         let front = child.id();
         let job = job_of(front);

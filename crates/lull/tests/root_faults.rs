@@ -100,7 +100,8 @@ fn root_an_ordinary_user_has_the_request_gate() {
     });
     assert!(trapped(&summary) > 512, "{summary}");
     assert_eq!(summary["sensor"], "/proc/diskstats");
-    assert_noted(&summary, "no control group");
+    assert_noted(&summary, "the whole job is not held");
+    assert_eq!(summary["holds"], 0, "{summary}");
 }
 
 #[test]
@@ -152,12 +153,13 @@ fn root_without_the_right_to_load_bpf_the_kernels_counters_serve() {
 }
 
 #[test]
-fn root_read_only_control_groups_cost_the_freezer_only() {
+fn root_read_only_control_groups_cost_the_hold_only() {
     if !needs_root() {
         return;
     }
     let summary = checksum_when(|command| *command = in_own_mounts(command, READ_ONLY_GROUPS));
-    assert_noted(&summary, "no control group");
+    assert_noted(&summary, "the whole job is not held");
+    assert_eq!(summary["holds"], 0, "{summary}");
     assert!(trapped(&summary) > 512, "{summary}");
 }
 

@@ -1,5 +1,5 @@
 //! kill -9 of lull's processes, at chosen and at random moments: the job's output is right, its status too, nothing
-//! stays frozen, no call fails with ENOSYS, no control group and no helper is left.
+//! stays held, no call fails with ENOSYS, no control group and no helper is left.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,8 +13,8 @@ use std::time::Duration;
 use common::foreground::{Foreground, Rhythm, wait_until_held};
 use common::go::Go;
 use common::{
-    assert_nothing_left, checksum, children, clean_text, data_file, finish, freeze_file, helper, lull_run,
-    needs_root, new_marker, next_random, send, spawn_marked, state_of, wait_until,
+    assert_nothing_left, checksum, children, clean_text, data_file, finish, freezer_file, helper, hold_file,
+    is_held, lull_run, needs_root, new_marker, next_random, send, spawn_marked, state_of, wait_until,
 };
 
 const SUPERVISOR: &str = "lull-supervisor";
@@ -101,7 +101,7 @@ fn root_helpers_killed_at_random_moments() {
 /// A checksum job beside a steady foreground, with a call held for as long as lull lives.
 fn held_job(path: &str, marker: &str) -> Child {
     let script = checksum(path, "bs=256k iflag=direct");
-    // Only what the test freezes is frozen.
+    // Only what the test holds is held.
     let options = ["--interval", "inf", "--longest-hold", "off"];
     let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &script]), marker);
     let shell = common::job_of(child.id());
@@ -117,6 +117,9 @@ fn held_job(path: &str, marker: &str) -> Child {
 /// Steps of a test, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
+    /// As lull does, by the quota.
+    Hold,
+    /// As it does when asked to.
     Freeze,
     Kill(&'static str),
     KillBoth,
@@ -133,12 +136,12 @@ fn kill_all(front: u32, names: &[&str]) {
 
 fn take(front: u32, step: Step) {
     match step {
-        Step::Freeze => {
-            let Some((file, word)) = freeze_file(front) else {
-                eprintln!("SKIPPED: no freezer group: the job is not frozen");
-                return;
-            };
-            std::fs::write(file, word).unwrap();
+        Step::Hold | Step::Freeze => {
+            let file = if step == Step::Hold { hold_file(front) } else { freezer_file(front) };
+            match file {
+                Some((file, word)) => std::fs::write(file, word).unwrap(),
+                None => eprintln!("SKIPPED: no control group for {step:?}"),
+            }
         }
         Step::Kill(name) => kill_all(front, &[name]),
         Step::KillBoth => kill_all(front, &[SUPERVISOR, GUARDIAN]),
@@ -149,8 +152,8 @@ fn take(front: u32, step: Step) {
 }
 
 #[test]
-fn root_a_held_and_frozen_job_goes_on_whoever_is_killed() {
-    use Step::{Freeze, Kill, KillBoth, WaitForGuardian};
+fn root_a_held_or_frozen_job_goes_on_whoever_is_killed() {
+    use Step::{Freeze, Hold, Kill, KillBoth, WaitForGuardian};
     if !needs_root() {
         return;
     }
@@ -158,20 +161,23 @@ fn root_a_held_and_frozen_job_goes_on_whoever_is_killed() {
     let dir = directory();
     let (path, sum) = data_file(dir.path(), 4 << 20);
     let Some(_foreground) = Foreground::start(dir.path(), Rhythm::Steady) else { return };
-    let cases: [&[Step]; 7] = [
+    let cases: [&[Step]; 9] = [
         &[Kill(SUPERVISOR)],
         &[KillBoth],
         &[Kill(GUARDIAN), WaitForGuardian, Kill(SUPERVISOR)],
         &[Kill(GUARDIAN), WaitForGuardian, Kill(GUARDIAN), WaitForGuardian, KillBoth],
+        &[Hold, Kill(SUPERVISOR)],
         &[Freeze, Kill(SUPERVISOR)],
+        &[Hold, KillBoth],
         &[Freeze, KillBoth],
-        &[Freeze, Kill(GUARDIAN), WaitForGuardian, KillBoth],
+        &[Hold, Freeze, Kill(GUARDIAN), WaitForGuardian, KillBoth],
     ];
     for steps in cases {
         let marker = new_marker();
         let child = held_job(&path, &marker);
         let front = child.id();
         steps.iter().for_each(|step| take(front, *step));
+        wait_until("the end of the hold", || !is_held(front));
         let output = finish(child);
         assert_eq!(clean_text(&output), sum, "{steps:?}");
         assert!(output.status.success(), "{steps:?}");
@@ -246,6 +252,7 @@ fn root_a_held_job_outlives_the_front_and_the_supervisor() {
     let front = child.id();
     let supervisor = helper(front, SUPERVISOR).unwrap();
     take(front, Step::Freeze);
+    take(front, Step::Hold);
     child.kill().unwrap();
     assert!(send(supervisor, libc::SIGKILL));
     assert_eq!(clean_text(&finish(child)), sum);
@@ -263,22 +270,24 @@ fn root_leftovers_of_a_power_cut_are_cleaned_by_the_next_start() {
     let mut child = spawn_marked(&mut lull_run(&["--gate", "none"], &["sleep", "300"]), &marker);
     let front = child.id();
     let job = common::job_of(front);
-    let freezer = freeze_file(front);
+    let files: Vec<_> = hold_file(front).into_iter().chain(freezer_file(front)).collect();
     let helpers = [SUPERVISOR, GUARDIAN].map(|name| helper(front, name).unwrap());
-    if let Some((file, word)) = &freezer {
-        std::fs::write(file, word).unwrap();
-    }
+    files.iter().for_each(|(file, word)| std::fs::write(file, word).unwrap());
     child.kill().unwrap();
     helpers.iter().for_each(|pid| assert!(send(*pid, libc::SIGKILL)));
     child.wait().unwrap();
     let next = || assert!(common::output(&mut lull_run(&[], &["true"])).status.success());
     next();
-    match freezer {
-        Some((file, _)) => {
-            let text = std::fs::read_to_string(&file).unwrap();
-            assert!(["0", "THAWED"].contains(&text.trim()), "still frozen: {text}");
-        }
-        None => eprintln!("SKIPPED: no freezer group: the job was not frozen"),
+    if files.is_empty() {
+        eprintln!("SKIPPED: no control group: the job was not held");
+    }
+    for (file, _) in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            ["0", "THAWED", "-1", "max 100000"].contains(&text.trim()),
+            "still held: {}: {text}",
+            file.display()
+        );
     }
     assert!(state_of(job).is_some(), "the job lives on");
     assert!(send(job, libc::SIGKILL));

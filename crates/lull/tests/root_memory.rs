@@ -200,7 +200,7 @@ fn root_a_job_is_not_held_for_dirty_pages_while_nobody_is_at_work() {
     // No disk is observed, so nobody is seen at work on one.
     let summary = summary_of(dir.path(), &["--dirty", "1MiB"], &script);
     assert!(summary["memory"]["dirtied_bytes"].as_u64().unwrap() >= 30 * MIB, "{summary}");
-    assert_eq!(summary["freezes"], 0, "{summary}");
+    assert_eq!(summary["holds"], 0, "{summary}");
 }
 
 #[test]

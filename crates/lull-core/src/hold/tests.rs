@@ -16,10 +16,10 @@ fn a_leak_in_a_burst_freezes_until_background_is_admitted() {
         for admitted in [State::Idle, State::Background] {
             let mut hold = hold();
             assert_eq!(hold.step(ms(1), 0, burst, true), None, "no leak");
-            assert_eq!(hold.step(ms(2), 1, burst, true), Some(HoldAction::Freeze));
+            assert_eq!(hold.step(ms(2), 1, burst, true), Some(HoldAction::Hold));
             assert_eq!(hold.next_wake(ms(2)), Some(ms(102)));
             assert_eq!(hold.step(ms(50), 1, burst, true), None);
-            assert_eq!(hold.step(ms(60), 1, admitted, true), Some(HoldAction::Thaw));
+            assert_eq!(hold.step(ms(60), 1, admitted, true), Some(HoldAction::Release));
             assert_eq!(hold.state(), HoldState::Floor { until: ms(70) });
         }
     }
@@ -30,11 +30,11 @@ fn a_burst_that_does_not_end_is_left_after_the_longest_hold_and_resumed_after_th
     let mut hold = hold();
     hold.step(ms(0), 1, State::Interval, true);
     assert_eq!(hold.step(ms(99), 1, State::Foreground, true), None);
-    assert_eq!(hold.step(ms(100), 1, State::Foreground, true), Some(HoldAction::Thaw));
+    assert_eq!(hold.step(ms(100), 1, State::Foreground, true), Some(HoldAction::Release));
     assert_eq!(hold.next_wake(ms(100)), None, "nothing to do unless it leaks again");
     assert_eq!(hold.step(ms(105), 2, State::Foreground, true), None, "the floor holds");
     assert_eq!(hold.next_wake(ms(105)), Some(ms(110)));
-    assert_eq!(hold.step(ms(110), 2, State::Foreground, true), Some(HoldAction::Freeze));
+    assert_eq!(hold.step(ms(110), 2, State::Foreground, true), Some(HoldAction::Hold));
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn what_does_no_harm_or_belongs_to_an_earlier_burst_does_not_freeze() {
     assert_eq!(hold.step(ms(1), 5, State::Interval, false), None);
     assert_eq!(hold.step(ms(2), 5, State::Idle, true), None);
     assert_eq!(hold.step(ms(3), 5, State::Foreground, true), None, "those leaks are of the earlier burst");
-    assert_eq!(hold.step(ms(4), 6, State::Foreground, true), Some(HoldAction::Freeze));
+    assert_eq!(hold.step(ms(4), 6, State::Foreground, true), Some(HoldAction::Hold));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn finish_thaws_what_is_frozen_and_nothing_else() {
     let mut hold = hold();
     assert_eq!(hold.finish(ms(1)), None);
     hold.step(ms(2), 1, State::Interval, true);
-    assert_eq!(hold.finish(ms(3)), Some(HoldAction::Thaw));
+    assert_eq!(hold.finish(ms(3)), Some(HoldAction::Release));
     assert_eq!(hold.finish(ms(4)), None);
 }
 
@@ -99,7 +99,7 @@ proptest! {
         actions.extend(hold.finish(now).map(|action| (now, action)));
         prop_assert!(actions.len() % 2 == 0, "every freeze has its thaw");
         for pair in actions.chunks(2) {
-            let [(frozen, HoldAction::Freeze), (thawed, HoldAction::Thaw)] = *pair else {
+            let [(frozen, HoldAction::Hold), (thawed, HoldAction::Release)] = *pair else {
                 return Err(TestCaseError::fail(format!("{actions:?}")));
             };
             prop_assert!(thawed.since(frozen) <= setting.longest);

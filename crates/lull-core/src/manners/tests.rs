@@ -40,7 +40,7 @@ impl Run {
         for n in 0..20 {
             assert_eq!(self.manners.state(), MannersState::Calibrating);
             let (cpu, kilobytes) = work(n);
-            if self.sample(cpu, kilobytes) == Some(HoldAction::Freeze) {
+            if self.sample(cpu, kilobytes) == Some(HoldAction::Hold) {
                 assert_eq!(self.manners.state(), MannersState::Resting);
                 held = held.plus(self.sit_out());
             }
@@ -51,14 +51,14 @@ impl Run {
 
     /// Samples until the job is frozen.
     fn samples_to_freeze(&mut self, cpu: u64, kilobytes: u64) -> usize {
-        (1..200).find(|_| self.sample(cpu, kilobytes) == Some(HoldAction::Freeze)).unwrap()
+        (1..200).find(|_| self.sample(cpu, kilobytes) == Some(HoldAction::Hold)).unwrap()
     }
 
     /// Lets the suspension run out; returns how long it was.
     fn sit_out(&mut self) -> Nanos {
         let from = self.now;
         self.now = self.manners.next_wake(self.now);
-        assert_eq!(self.manners.step(self.now, self.done, true), Some(HoldAction::Thaw));
+        assert_eq!(self.manners.step(self.now, self.done, true), Some(HoldAction::Release));
         assert_eq!(self.sample(0, 0), None, "the first sample after a suspension is not counted");
         self.now.since(from).since(ms(100))
     }
@@ -107,7 +107,7 @@ fn a_job_on_probation_runs_for_half_of_the_time() {
 fn who_ends_in_a_rest_is_thawed() {
     let mut run = Run::new();
     assert_eq!(run.samples_to_freeze(100, 0), 4);
-    assert_eq!(run.manners.finish(), Some(HoldAction::Thaw));
+    assert_eq!(run.manners.finish(), Some(HoldAction::Release));
     assert_eq!(run.manners.state(), MannersState::Calibrating);
 }
 
@@ -156,7 +156,7 @@ fn the_target_follows_a_lasting_change() {
         if run.manners.state() == MannersState::Suspended {
             run.sit_out();
         }
-        if run.sample(50, 0) == Some(HoldAction::Freeze) {
+        if run.sample(50, 0) == Some(HoldAction::Hold) {
             latest = n;
         }
     }
@@ -167,7 +167,7 @@ fn the_target_follows_a_lasting_change() {
 fn who_is_held_at_the_end_is_thawed_once() {
     let mut run = Run::computing();
     run.samples_to_freeze(10, 0);
-    assert_eq!(run.manners.finish(), Some(HoldAction::Thaw));
+    assert_eq!(run.manners.finish(), Some(HoldAction::Release));
     assert_eq!(run.manners.finish(), None);
 }
 
@@ -183,11 +183,11 @@ proptest! {
                 done = Progress { cpu: done.cpu.plus(ms(cpu)), io_bytes: done.io_bytes + kilobytes * 1_000 };
             }
             match manners.step(now, done, wants) {
-                Some(HoldAction::Freeze) => {
+                Some(HoldAction::Hold) => {
                     prop_assert!(held.is_none());
                     held = Some(now);
                 }
-                Some(HoldAction::Thaw) => prop_assert!(held.take().is_some()),
+                Some(HoldAction::Release) => prop_assert!(held.take().is_some()),
                 None => {}
             }
             prop_assert_eq!(held.is_some(), manners.state().is_held());

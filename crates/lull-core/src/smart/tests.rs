@@ -20,7 +20,7 @@ struct Run {
 impl Run {
     fn new(setting: SmartSetting) -> Self {
         let mut smart = Smart::new(setting);
-        assert_eq!(smart.step(sec(100), Nanos::ZERO), Some(HoldAction::Freeze), "it begins alone");
+        assert_eq!(smart.step(sec(100), Nanos::ZERO), Some(HoldAction::Hold), "it begins alone");
         Self { smart, now: sec(100), used: Nanos::ZERO }
     }
 
@@ -36,7 +36,7 @@ impl Run {
         for percent in &alone[..3] {
             assert_eq!(run.window(*percent), None);
         }
-        assert_eq!(run.window(alone[3]), Some(HoldAction::Thaw), "then beside");
+        assert_eq!(run.window(alone[3]), Some(HoldAction::Release), "then beside");
         assert_eq!(run.smart.state(), SmartState::Beside);
         for percent in beside {
             assert_eq!(run.window(percent), None);
@@ -58,12 +58,12 @@ fn characterisation_finds_means_and_bursty_windows() {
 fn a_wave_suspends_for_its_bursty_window_and_calm_resumes() {
     let mut run = Run::learnt([10, 50, 50, 10], [10, 50, 50, 10]);
     assert_eq!(run.window(10), None, "calm");
-    assert_eq!(run.window(60), Some(HoldAction::Freeze), "at or above the mean beside");
+    assert_eq!(run.window(60), Some(HoldAction::Hold), "at or above the mean beside");
     assert_eq!(run.window(60), None, "the first of two windows");
     assert_eq!(run.window(60), None, "looked at, and still high: two more");
     assert_eq!(run.smart.state(), SmartState::Suspended);
     assert_eq!(run.window(10), None, "not looked at yet");
-    assert_eq!(run.window(10), Some(HoldAction::Thaw));
+    assert_eq!(run.window(10), Some(HoldAction::Release));
     assert_eq!(run.smart.state(), SmartState::Active);
 }
 
@@ -72,7 +72,7 @@ fn the_mean_of_each_half_judges_its_own_state() {
     // Alone the foreground uses 20% on average, beside the job 60%.
     let mut run = Run::learnt([20, 20, 30, 10], [60, 60, 70, 50]);
     assert_eq!(run.window(40), None, "below the mean beside, above the mean alone");
-    assert_eq!(run.window(70), Some(HoldAction::Freeze));
+    assert_eq!(run.window(70), Some(HoldAction::Hold));
     run.window(40);
     run.window(40);
     assert_eq!(run.smart.state(), SmartState::Suspended, "above the mean alone");
@@ -106,9 +106,9 @@ fn time_and_restart_return_to_characterisation() {
     assert_eq!(run.smart.state(), SmartState::Alone, "the period is over");
     let mut run = Run::learnt([10; 4], [10; 4]);
     run.smart.restart();
-    assert_eq!(run.window(0), Some(HoldAction::Freeze));
+    assert_eq!(run.window(0), Some(HoldAction::Hold));
     assert_eq!(run.smart.state(), SmartState::Alone);
-    assert_eq!(run.smart.finish(), Some(HoldAction::Thaw));
+    assert_eq!(run.smart.finish(), Some(HoldAction::Release));
     assert_eq!(run.smart.finish(), None);
 }
 
@@ -133,11 +133,11 @@ proptest! {
             now = now.plus(span);
             used = used.plus(Nanos(span.0 / 100 * percent));
             match smart.step(now, used) {
-                Some(HoldAction::Freeze) => {
+                Some(HoldAction::Hold) => {
                     prop_assert!(held.is_none());
                     held = Some(now);
                 }
-                Some(HoldAction::Thaw) => prop_assert!(held.take().is_some()),
+                Some(HoldAction::Release) => prop_assert!(held.take().is_some()),
                 None => {}
             }
             prop_assert_eq!(held.is_some(), smart.state().is_held());

@@ -1,7 +1,7 @@
 //! Leftovers of a lull that was killed.
 //!
 //! A group whose owner is gone may hold a job that still runs (fail open: it goes on, but must never stay frozen) or
-//! nothing. So every such group is thawed, given all CPUs and its memory back, its connections their windows, and removed if it is empty. Groups of living owners and of other PID
+//! nothing. So every such group is thawed, given all CPUs, their time and its memory back, its connections their windows, and removed if it is empty. Groups of living owners and of other PID
 //! namespaces are not touched. The search covers each hierarchy down to a bounded depth and number of directories, so
 //! that start-up stays short on hosts with thousands of groups.
 
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::memory::MemoryGroup;
-use super::{Confinement, GroupName, open_group, procs_in};
+use super::{Confinement, GroupName, Quota, open_group, procs_in};
 use crate::gate::receive::open_windows;
 use crate::probe::CgroupFacts;
 use crate::root::Root;
@@ -22,7 +22,7 @@ const MAX_DIRECTORIES: u32 = 4096;
 pub struct Swept {
     /// Empty leftovers, removed.
     pub removed: Vec<PathBuf>,
-    /// Leftovers in which processes still run, now thawed.
+    /// Leftovers in which processes still run, now free.
     pub kept: Vec<PathBuf>,
 }
 
@@ -72,6 +72,9 @@ fn release(path: PathBuf, swept: &mut Swept) {
     }
     if let Some(confinement) = Confinement::open(&path) {
         let _theirs = confinement.set(None);
+    }
+    if let Some(quota) = Quota::open(&path) {
+        let _theirs = quota.restore();
     }
     if let Some(memory) = MemoryGroup::open(&path) {
         memory.relieve();

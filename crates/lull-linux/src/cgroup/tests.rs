@@ -34,6 +34,7 @@ fn hierarchy(version: u8, own: &Path, child: Trial) -> Hierarchy {
         most_tasks: None,
         freeze: version == 2,
         cpu_idle: false,
+        quota: false,
         kill: version == 2,
         cpuset: false,
         memory: false,
@@ -119,12 +120,12 @@ fn a_delegated_v2_group_freezes_without_any_controller() {
 }
 
 #[test]
-fn a_session_that_is_not_ours_misses_both_and_says_what_to_do() {
+fn a_session_that_is_not_ours_misses_all_and_says_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let facts = pure_v2(dir.path(), Trial::from_errno(libc::EACCES));
     let job = JobGroup::create(&a_name(), &facts);
     let missing: Vec<_> = job.missing().iter().map(|missing| missing.what).collect();
-    assert_eq!(missing, ["freeze", "cpu.idle"]);
+    assert_eq!(missing, ["freeze", "cpu.idle", CPU_QUOTA]);
     assert!(job.missing()[0].why.contains("systemd-run --user --scope"), "{:?}", job.missing());
     assert!(!job.can_freeze() && !job.is_frozen() && job.procs().unwrap().is_empty());
     assert!(job.freeze().is_err());
@@ -165,6 +166,45 @@ fn a_real_job_freezes_thaws_and_outlives_its_group() {
     assert!(paths.iter().all(|path| !path.exists()), "{paths:?}");
     assert!(child.try_wait().unwrap().is_none(), "removal kills nothing");
     end(child);
+}
+
+/// How often a program that counts has counted while `during` ran.
+fn counted(count: &Path, during: impl FnOnce()) -> u64 {
+    let read = || fs::read_to_string(count).unwrap().lines().count() as u64;
+    let before = read();
+    during();
+    read() - before
+}
+
+#[test]
+fn root_a_held_job_gets_next_to_nothing_and_goes_on_when_it_is_let_go() {
+    let Some(facts) = real_facts() else { return };
+    let job = JobGroup::create(&a_name(), &facts);
+    let Some(quota) = job.quota() else {
+        eprintln!("SKIPPED: no CPU quota here");
+        return job.remove().unwrap();
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let count = dir.path().join("count");
+    fs::write(&count, "").unwrap();
+    let script = format!("while :; do echo >> '{}'; done", count.display());
+    let child = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    job.add(i32::try_from(child.id()).unwrap()).unwrap();
+    wait_until("it counts", || counted(&count, || std::thread::sleep(Duration::from_millis(20))) > 0);
+    quota.hold().unwrap();
+    assert!(job.paths().iter().any(|path| is_held(path)));
+    // A tick for who runs, then 1 ms of 100.
+    std::thread::sleep(Duration::from_millis(50));
+    let held = counted(&count, || std::thread::sleep(Duration::from_millis(500)));
+    quota.release().unwrap();
+    let free = counted(&count, || std::thread::sleep(Duration::from_millis(500)));
+    assert!(held * 5 < free, "{held} while held, {free} after");
+    quota.hold().unwrap();
+    job.relieve().unwrap();
+    assert!(!job.paths().iter().any(|path| is_held(path)));
+    wait_until("it counts again", || counted(&count, || std::thread::sleep(Duration::from_millis(20))) > 0);
+    end(child);
+    job.remove().unwrap();
 }
 
 #[test]
@@ -231,10 +271,13 @@ fn root_a_sweep_thaws_what_runs_and_removes_what_is_empty() {
     populated.add(i32::try_from(child.id()).unwrap()).unwrap();
     populated.freeze().unwrap();
     wait_until("the leftover freezes", || populated.is_frozen());
+    let quota = populated.quota().map(|quota| quota.hold().unwrap());
+    assert_eq!(populated.paths().iter().any(|path| is_held(path)), quota.is_some());
     alive.freeze().unwrap();
 
     let swept = sweep_leftovers(&root, &facts);
     wait_until("the leftover thaws", || !populated.is_frozen());
+    assert!(!populated.paths().iter().any(|path| is_held(path)));
     assert!(populated.paths().iter().all(|path| path.exists() && swept.kept.contains(path)));
     assert!(empty.paths().iter().all(|path| !path.exists() && swept.removed.contains(path)));
     assert!(alive.paths().iter().all(|path| path.exists()), "a living owner's group is left alone");

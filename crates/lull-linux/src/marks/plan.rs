@@ -77,7 +77,7 @@ impl Plan {
     pub fn for_facts(facts: &Facts) -> Self {
         let sensor = sensor(facts);
         let mut plan = Self {
-            hold_gate: hold_gate(facts, &sensor),
+            hold_gate: hold_gate(facts),
             cpus: cpus(&sensor),
             sensor,
             request_gate: request_gate(facts),
@@ -219,31 +219,22 @@ fn request_gate(facts: &Facts) -> Choice {
     Choice { name: "seccomp user notification", best, why }
 }
 
-fn hold_gate(facts: &Facts, sensor: &Choice) -> Choice {
-    match facts.cgroups.freezing() {
-        Some(hierarchy) if hierarchy.version == 2 => Choice {
-            name: "cgroup v2 freezer",
-            best: true,
-            why: "one write stops all of the job's processes, and they still die when killed".to_owned(),
-        },
-        Some(_) => Choice {
-            name: "cgroup v1 freezer",
-            best: false,
-            why: "one write stops all of the job's processes, but a kill waits until they run again"
-                .to_owned(),
-        },
-        None if sensor.best => Choice {
-            name: "signals",
-            best: false,
-            why: "no group may be made here: the job's processes are stopped and continued one by one".to_owned(),
-        },
-        None => Choice {
-            name: "none",
-            best: false,
-            why: "no group may be made here and no sensor sees single requests: page faults and small buffered reads are not held"
-                .to_owned(),
-        },
+fn hold_gate(facts: &Facts) -> Choice {
+    if facts.cgroups.throttling().is_none() {
+        let why = format!(
+            "no group with a CPU quota may be made ({}): page faults and small buffered reads are not held; `--hold freeze` stops the \
+             job, which ends its blocking calls early",
+            no_cpu_idle(facts)
+        );
+        return Choice { name: "none", best: false, why };
     }
+    let best = facts.kernel.at_least(6, 18);
+    let mut why =
+        "one write leaves all of the job's processes next to no CPU time, and interrupts no call".to_owned();
+    if !best {
+        why += "; before Linux 6.18 one may be stopped inside the kernel, with a lock that others wait for, for up to a hold (0.1 s)";
+    }
+    Choice { name: "CPU quota", best, why }
 }
 
 fn cpus(sensor: &Choice) -> Choice {

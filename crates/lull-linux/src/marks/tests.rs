@@ -43,6 +43,7 @@ fn v2(child: Trial, freeze: bool, cpu_idle: bool) -> CgroupFacts {
         most_tasks: None,
         freeze,
         cpu_idle,
+        quota: cpu_idle,
         kill: true,
         cpuset: false,
         memory: false,

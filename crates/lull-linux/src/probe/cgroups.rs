@@ -2,7 +2,7 @@
 //!
 //! Three layouts are met: pure v2 (systemd's default), v1, and hybrid (v1 controllers beside a v2 tree without the usual
 //! ones). In each hierarchy, this process has a group of its own; what lull needs is a child group there, with
-//! `cgroup.freeze` (v2) or `freezer.state` (v1) to hold a job and `cpu.idle` to mark it. Whether a child can be made
+//! `cpu.max` (v2) or `cpu.cfs_quota_us` (v1) to hold a job, `cgroup.freeze` or `freezer.state` to freeze it, and `cpu.idle` to mark it. Whether a child can be made
 //! depends on ownership, delegation, read-only mounts and limits of depth: it is tried, and removed at once.
 //!
 //! Edge cases: in a container the mount may show a subtree only: the group's path is taken relative to the mount's root;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::{Kernel, Trial, elsewhere};
-use crate::cgroup::GroupName;
+use crate::cgroup::{GroupName, quota};
 use crate::root::Root;
 use crate::topology::mounts::{Mount, MountTable};
 
@@ -67,6 +67,8 @@ pub struct Hierarchy {
     pub freeze: bool,
     /// Can it be made a CPU idle group?
     pub cpu_idle: bool,
+    /// Can its CPU time be limited?
+    pub quota: bool,
     /// Can it be killed as a whole?
     pub kill: bool,
     /// Can it be confined to some CPUs, with the affinities that its tasks set themselves kept? (Linux 6.2)
@@ -149,6 +151,12 @@ impl CgroupFacts {
         self.v2.as_ref().filter(able).or_else(|| self.v1_of("cpu").filter(able))
     }
 
+    /// The hierarchy to hold a job in by its CPU time. Only one with idle groups: elsewhere a group of its own would give the job more
+    /// weight than its tasks have.
+    pub fn throttling(&self) -> Option<&Hierarchy> {
+        self.idling().filter(|hierarchy| hierarchy.quota)
+    }
+
     /// The hierarchy in which a job's memory can be told apart and limited.
     pub fn accounting(&self) -> Option<&Hierarchy> {
         let able = |hierarchy: &&Hierarchy| hierarchy.child.works() && hierarchy.memory;
@@ -219,6 +227,7 @@ fn describe(root: &Root, mount: &Mount, controllers: &[&str], own_path: &str) ->
         most_tasks: None,
         freeze: false,
         cpu_idle: false,
+        quota: false,
         kill: false,
         cpuset: false,
         memory: false,
@@ -239,6 +248,7 @@ fn offers(group: &Path, keeps_affinities: bool, hierarchy: &mut Hierarchy) {
     let has = |name: &str| group.join(name).exists();
     hierarchy.freeze = has("cgroup.freeze") || has("freezer.state");
     hierarchy.cpu_idle = has("cpu.idle");
+    hierarchy.quota = quota::is_there(group);
     hierarchy.kill = has("cgroup.kill");
     hierarchy.memory = has("memory.limit_in_bytes") || has("memory.max");
     hierarchy.cpuset = has("cpuset.cpus") && keeps_affinities;

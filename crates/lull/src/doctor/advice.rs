@@ -93,29 +93,11 @@ fn gate(facts: &Facts) -> Option<Advice> {
 }
 
 fn hold(facts: &Facts, systemd: bool) -> Option<Advice> {
-    if facts.cgroups.freezing().is_some_and(|hierarchy| hierarchy.version == 2) {
-        return None;
-    }
     let own = facts.cgroups.v2.as_ref();
-    let denied =
-        own.and_then(|own| own.child.errno()).filter(|errno| [libc::EACCES, libc::EPERM].contains(errno));
-    if denied.is_some() && systemd && facts.user.euid != 0 {
-        return advice(
-            "Have systemd keep a manager for this user, which gives each job a control group: the job is then frozen by one write, \
-             unseen by itself, instead of by stop signals.",
-            Some("loginctl enable-linger".to_owned()),
-        );
-    }
-    if denied.is_some() && facts.user.euid != 0 {
-        return advice(
-            "Start lull as root, or in a control group that this user may make groups in: without one the job's sockets cannot be told, so \
-             the network is left as it is, and the job is stopped by signals.",
-            None,
-        );
-    }
+    let can_hold = facts.cgroups.throttling().is_some();
     if own.is_none() && facts.kernel.at_least(5, 2) {
         return advice(
-            "Mount the v2 hierarchy beside the others: a job frozen there can still be killed, and its sockets can be marked. \
+            "Mount the v2 hierarchy beside the others: the job's sockets can be marked there. \
              Where it is mounted but hidden, as `ip netns exec` does, start lull with \
              `nsenter --net=/run/netns/NAME` instead.",
             Some(
@@ -124,10 +106,29 @@ fn hold(facts: &Facts, systemd: bool) -> Option<Advice> {
             ),
         );
     }
+    if can_hold {
+        return None;
+    }
+    let denied =
+        own.and_then(|own| own.child.errno()).filter(|errno| [libc::EACCES, libc::EPERM].contains(errno));
+    if denied.is_some() && systemd && facts.user.euid != 0 {
+        return advice(
+            "Have systemd keep a manager for this user, which gives each job a control group: the job can then be held as a whole, by a \
+             CPU quota. Until then only its large calls wait.",
+            Some("loginctl enable-linger".to_owned()),
+        );
+    }
+    if denied.is_some() && facts.user.euid != 0 {
+        return advice(
+            "Start lull as root, or in a control group that this user may make groups in: without one the job's sockets cannot be told, so \
+             the network is left as it is, and of the job only large calls are held.",
+            None,
+        );
+    }
     if own.and_then(|own| own.child.errno()) == Some(libc::EROFS) {
         return advice(
-            "The control groups are mounted read-only, as containers do: mount them writable, or run lull on the host; the job \
-             is stopped by signals until then.",
+            "The control groups are mounted read-only, as containers do: mount them writable, or run lull on the host; only the job's \
+             large calls are held until then.",
             None,
         );
     }

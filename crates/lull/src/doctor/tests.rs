@@ -24,6 +24,7 @@ pub(super) fn facts() -> Facts {
         most_tasks: None,
         freeze: true,
         cpu_idle: true,
+        quota: true,
         kill: true,
         cpuset: false,
         memory: false,

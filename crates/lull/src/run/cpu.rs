@@ -132,7 +132,7 @@ impl Cpu {
     }
 
     /// Whether the job has to be held.
-    pub(crate) fn is_held(&self) -> bool {
+    pub(crate) fn wants_hold(&self) -> bool {
         self.held
     }
 

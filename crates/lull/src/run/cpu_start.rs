@@ -21,7 +21,7 @@ use lull_linux::sense::processes;
 
 use super::cpu::{Cpu, CpuAim};
 use super::family::Family;
-use super::freezer::Freezer;
+use super::hold_gate::HoldGate;
 use super::settings::{RunSettings, SensorChoice};
 use super::slo::Slo;
 use super::supervisor::{self, LOWEST, Nudge};
@@ -69,11 +69,11 @@ impl CpuStart {
     }
 
     /// The CPUs once their sensor stands; once.
-    pub(crate) fn finish(&mut self, freezer: &Freezer, now: Nanos) -> Option<Result<Cpu, SensorError>> {
+    pub(crate) fn finish(&mut self, hold: &HoldGate, now: Nanos) -> Option<Result<Cpu, SensorError>> {
         let outcome = self.pending.as_ref()?.receiver.try_recv().ok()?;
         let Pending { aim, family, slo, .. } = self.pending.take()?;
         Some(outcome.map(|sensor| {
-            let gate = CpuGate::new(&Root::real(), freezer.group(), Box::new(move || family.pids()));
+            let gate = CpuGate::new(&Root::real(), hold.group(), Box::new(move || family.pids()));
             let cpu = Cpu::new(sensor.cpus(), gate, slo, &aim, now);
             self.sensor = Some(sensor);
             cpu

@@ -64,7 +64,7 @@ pub(crate) struct Disk {
     pub(crate) control: Control,
     sensor: Sensor,
     hold: Option<Hold>,
-    frozen: bool,
+    held: bool,
     controlled: Nanos,
     moved: (u64, Nanos),
     /// Background requests, and when there was a new one.
@@ -92,7 +92,7 @@ impl Disk {
             control,
             sensor,
             hold,
-            frozen: false,
+            held: false,
             controlled: now,
             moved: (0, now),
             served: (0, None),
@@ -238,15 +238,15 @@ impl Disk {
         self.seen_leaks = leaks;
         let state = self.resource.state(now);
         match hold.step(now, leaks - self.covered_leaks, state, harmful) {
-            Some(HoldAction::Freeze) => self.frozen = true,
-            Some(HoldAction::Thaw) => self.frozen = false,
+            Some(HoldAction::Hold) => self.held = true,
+            Some(HoldAction::Release) => self.held = false,
             None => {}
         }
         if harmful {
-            let awaited = if self.frozen && state == State::Foreground { WAKE_FOREGROUND_END } else { 0 };
+            let awaited = if self.held && state == State::Foreground { WAKE_FOREGROUND_END } else { 0 };
             device.ask_wake(WAKE_LEAK | awaited);
         }
-        let in_interval = self.frozen && state == State::Interval;
+        let in_interval = self.held && state == State::Interval;
         let expiry = if in_interval { self.resource.interval_end(now) } else { None };
         hold.next_wake(now).into_iter().chain(expiry).min()
     }
@@ -260,9 +260,9 @@ impl Disk {
         }
     }
 
-    /// Whether this disk wants the job frozen.
-    pub(crate) fn is_frozen(&self) -> bool {
-        self.frozen
+    /// Whether this disk wants the job held.
+    pub(crate) fn wants_hold(&self) -> bool {
+        self.held
     }
 
     /// The sensor's device and the oldest moment at which a request in service can have arrived: far more than any

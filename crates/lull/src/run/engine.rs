@@ -105,6 +105,8 @@ impl Next {
 /// See the module.
 pub(crate) struct Engine {
     pub(crate) disks: Vec<Disk>,
+    /// Whether the whole job can be held.
+    pub(crate) can_hold: bool,
     /// Once its sensor stands.
     pub(crate) cpu: Option<Cpu>,
     /// Where the job's pages are kept in order.
@@ -118,7 +120,7 @@ pub(crate) struct Engine {
     /// What the foreground may lose, divided among disks and CPUs.
     pub(crate) promise: Promise,
     pub(crate) counts: GateCounts,
-    /// Wall time during which at least one call waited or the job was frozen.
+    /// Wall time during which at least one call waited or the whole job was held.
     pub(crate) held_ns: u64,
     held_since: Option<Nanos>,
     listener: Option<Arc<Listener>>,
@@ -138,6 +140,7 @@ impl Engine {
     pub(crate) fn new(disks: Vec<Disk>, promise: Loss, family: Family, shared: Arc<Shared>) -> Self {
         Self {
             disks,
+            can_hold: true,
             cpu: None,
             pages: None,
             held_for_pages: false,
@@ -345,7 +348,7 @@ impl Engine {
     /// look, so that none is lost.
     pub(crate) fn turn(&mut self, now: Nanos) -> Next {
         let mut next = Next::default();
-        let was_held = self.wants_frozen(now);
+        let was_held = self.wants_held(now);
         self.promise.turn(now, &mut self.disks, self.cpu.as_mut());
         for disk in 0..self.disks.len() {
             let observation = self.disks[disk].observe(now);
@@ -371,7 +374,7 @@ impl Engine {
         next.sooner(self.read_ahead(now));
         next.sooner(self.write_back(now));
         next.sooner(self.queue_syncs(now));
-        // Who is frozen handles none; `spare` sees to them.
+        // Who is held handles none; `spare` sees to them.
         next.sooner(if was_held { None } else { self.let_signals_through(now) });
         let is_held = self.wants_hold();
         next.sooner(self.spare.turn(now, is_held, || Look::at(&self.family)));
@@ -416,7 +419,7 @@ impl Engine {
         // Requests beyond one per call that was let go are those of a job that reads around the gate.
         let started: u64 = self.disks.iter().map(|disk| disk.latest().background.started).sum();
         let background = started.saturating_sub(self.granted_calls);
-        let is_held = self.wants_frozen(now);
+        let is_held = self.wants_held(now);
         if self.reader.is_due(now, is_held) {
             let pids = if background > self.background_seen || self.reader.is_following() {
                 self.family.pids()
@@ -446,7 +449,7 @@ impl Engine {
             }
         }
         // A piece may have let the job go.
-        let is_held = self.wants_frozen(now);
+        let is_held = self.wants_held(now);
         self.reader.next_look(is_held)
     }
 
@@ -481,18 +484,19 @@ impl Engine {
         self.reader.done.bytes()
     }
 
-    /// Whether the job has to be frozen at `now`.
-    pub(crate) fn wants_frozen(&self, now: Nanos) -> bool {
+    /// Whether the job has to be held at `now`.
+    pub(crate) fn wants_held(&self, now: Nanos) -> bool {
         self.wants_hold() && !self.spare.is_on(now)
     }
 
-    /// Whether some resource, or the regulator, wants the job frozen.
+    /// Whether some resource, or the regulator, wants the job held.
     fn wants_hold(&self) -> bool {
-        self.held_for_pages
-            || self.disks.iter().any(Disk::is_frozen)
-            || self.cpu.as_ref().is_some_and(Cpu::is_held)
-            || self.net.as_ref().is_some_and(Net::is_frozen)
-            || self.regulator.as_ref().is_some_and(Regulator::holds)
+        let wants = self.held_for_pages
+            || self.disks.iter().any(Disk::wants_hold)
+            || self.cpu.as_ref().is_some_and(Cpu::wants_hold)
+            || self.net.as_ref().is_some_and(Net::wants_hold)
+            || self.regulator.as_ref().is_some_and(Regulator::holds);
+        self.can_hold && wants
     }
 
     /// Lets every waiting call go: the supervisor ends.

@@ -8,7 +8,7 @@
 //!   session the front leads) is handed on to the job. One that the job itself sent is not: it went to the whole
 //!   process group, the job included.
 //! * If the guardian is dead, the front starts another; if that keeps failing and the supervisor is dead too, the front
-//!   thaws the job and lets its trapped calls pass itself.
+//!   lets the job go and lets its trapped calls pass itself.
 //!
 //! ```text
 //!             job stopped by the terminal            SIGCONT
@@ -141,8 +141,8 @@ pub(crate) struct Helpers {
     pub(crate) shared: Arc<Shared>,
     /// Starts another guardian, to watch over this supervisor.
     pub(crate) respawn: Respawn,
-    /// Thaws the job.
-    pub(crate) thaw: Box<dyn Fn()>,
+    /// Lets the job go.
+    pub(crate) let_go: Box<dyn Fn()>,
 }
 
 pub(crate) type Respawn = Box<dyn Fn(Option<Pid>) -> anyhow::Result<Pid>>;
@@ -186,7 +186,7 @@ impl Front {
             }
             let heir = self.is_heir();
             if heir && !self.relieved {
-                (self.helpers.thaw)();
+                (self.helpers.let_go)();
                 if let Some(listener) = &self.helpers.listener {
                     relief::pass_unanswered(listener, &self.helpers.shared);
                 }

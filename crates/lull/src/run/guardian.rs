@@ -24,7 +24,7 @@ use lull_linux::root::Root;
 use lull_linux::seccomp::Listener;
 use lull_linux::topology::cpus::CpuSet;
 
-use super::freezer::{is_empty, remove_if_empty};
+use super::hold_gate::{is_empty, remove_if_empty};
 use super::memory::shed::Shed;
 use super::messages::ToGuardian;
 use super::net::queues::{Queues, release};
@@ -134,7 +134,7 @@ impl Guardian {
         stop::release(&self.shared);
         if let Some(group) = &self.group {
             let pids = group.procs().unwrap_or_default();
-            // A group that cannot be thawed was never frozen.
+            // A group that cannot be let go was never held.
             let _ = group.relieve();
             if group.confinement().is_none() {
                 lend::release(&pids, &CpuSet::online(&Root::real()));

@@ -66,8 +66,8 @@ pub(crate) struct Status {
     pub(crate) background_bytes: u64,
     /// Calls that wait now.
     pub(crate) waiting: usize,
-    /// Whether the job is frozen.
-    pub(crate) frozen: bool,
+    /// Whether the whole job is held.
+    pub(crate) held: bool,
     /// Whether it wanted a CPU and had none for most of the time since the last report.
     #[serde(default)]
     pub(crate) starved: bool,
@@ -85,13 +85,13 @@ pub(crate) struct Status {
     pub(crate) lost: Option<f64>,
     /// The job's memory, as text, where it is watched.
     pub(crate) memory: Option<String>,
-    /// The CPUs want the job frozen.
-    pub(crate) frozen_for_cpu: bool,
+    /// The CPUs want the job held.
+    pub(crate) held_for_cpu: bool,
     /// … in order to test what the job costs.
     #[serde(default)]
-    pub(crate) frozen_for_test: bool,
-    /// An interface wants the job frozen.
-    pub(crate) frozen_for_net: bool,
+    pub(crate) held_for_test: bool,
+    /// An interface wants the job held.
+    pub(crate) held_for_net: bool,
     /// What the policy is doing, where it holds the whole job.
     #[serde(default)]
     pub(crate) regulation: Option<String>,

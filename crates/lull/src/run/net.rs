@@ -6,7 +6,7 @@
 //!        │                                                                          ▼
 //!        │                                                                TCP of the job: `lull_idle` yields
 //!        ├──datagrams of the job in F or P──▶ a waiting room ──I, B──▶ the interface
-//!        └──────leaks, where there is no room──▶ Hold ──▶ the job is frozen
+//!        └──────leaks, where there is no room──▶ Hold ──▶ the job is held
 //! ```
 //!
 //! TCP needs nothing of this process while it runs but a sign of life: the congestion control reads the state of the
@@ -53,7 +53,7 @@ const ASK_EVERY: Nanos = Nanos::from_millis(25);
 const HOLDS_FOR: Nanos = Nanos::from_secs(1);
 /// How often interfaces are looked for.
 const LIST_EVERY: Nanos = Nanos::from_secs(1);
-/// A frozen job runs for this long between two holds.
+/// A held job runs for this long between two holds.
 const FLOOR: Nanos = Nanos::from_micros(500);
 
 pub(crate) struct Net {
@@ -285,9 +285,9 @@ impl Net {
         rooms.collect()
     }
 
-    /// Whether some interface wants the job frozen.
-    pub(crate) fn is_frozen(&self) -> bool {
-        self.links.iter().any(|link| link.frozen)
+    /// Whether some interface wants the job held.
+    pub(crate) fn wants_hold(&self) -> bool {
+        self.links.iter().any(|link| link.held)
     }
 
     /// The interfaces that the job sends through.

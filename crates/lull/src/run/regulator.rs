@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  /proc/PID/stat of all others            ──▶ Smart   ─┐
-//!                                                       ├─▶ held ──▶ freezer, or SIGSTOP
+//!                                                       ├─▶ held ──▶ hold gate
 //!  /proc/PID/io, /proc/PID/stat of the job ──▶ Manners ─┘
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! `manners` wants the job's progress, of programs that do not tell it: the processor time that its processes have used, and
 //! the bytes that their calls moved. Mapped files and the quality of what was computed are not in it.
 //!
-//! When the supervisor dies, the guardian thaws, as for every hold.
+//! When the supervisor dies, the guardian lets go, as for every hold.
 
 use lull_core::{
     Change, ChangeWatch, Character, HoldAction, Manners, MannersState, Nanos, Progress, Seen, Smart,
@@ -122,8 +122,8 @@ impl Regulator {
                 }
             };
             self.held = match action {
-                Some(HoldAction::Freeze) => true,
-                Some(HoldAction::Thaw) => false,
+                Some(HoldAction::Hold) => true,
+                Some(HoldAction::Release) => false,
                 None => self.held,
             };
         }

@@ -14,6 +14,7 @@ use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
 use super::cpu::CpuAim;
+use super::hold_gate::HoldChoice;
 use super::memory::start::Begins;
 use super::memory::{CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
 use super::net::options::{DEFAULT_ROUTE, EVERYBODY, NetOptions};
@@ -123,6 +124,8 @@ pub(crate) struct RunSettings {
     pub(crate) memory: Option<MemoryAim>,
     /// `None`: the hold gate is off.
     pub(crate) hold: Option<HoldSetting>,
+    /// What the hold gate does.
+    pub(crate) hold_by: HoldChoice,
     pub(crate) scope: Scope,
     pub(crate) io_uring: bool,
     pub(crate) sensor: SensorChoice,
@@ -161,6 +164,7 @@ struct RunSection {
     mem_batch: Option<String>,
     mem_clean: Option<CleanChoice>,
     gate: Option<String>,
+    hold: Option<HoldChoice>,
     longest_hold: Option<String>,
     io_uring: Option<bool>,
     sensor: Option<SensorChoice>,
@@ -194,6 +198,7 @@ pub(crate) struct Given {
     pub(crate) mem_batch: Option<Bytes>,
     pub(crate) mem_clean: Option<CleanChoice>,
     pub(crate) gate: Option<Scope>,
+    pub(crate) hold: Option<HoldChoice>,
     pub(crate) longest_hold: Option<LongestHold>,
     pub(crate) io_uring: Option<bool>,
     pub(crate) sensor: Option<SensorChoice>,
@@ -203,7 +208,7 @@ pub(crate) struct Given {
     pub(crate) net: NetOptions,
 }
 
-/// The longest time a job may be frozen at a stretch, or that it never is.
+/// The longest time a job may be held at a stretch, or that it never is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LongestHold {
     Off,
@@ -285,6 +290,7 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Given> {
         mem_batch: value("mem-batch", run.mem_batch)?,
         mem_clean: run.mem_clean,
         gate: value("gate", run.gate)?,
+        hold: run.hold,
         longest_hold: value("longest-hold", run.longest_hold)?,
         io_uring: run.io_uring,
         sensor: run.sensor,
@@ -445,6 +451,7 @@ impl Given {
             slo,
             memory,
             hold,
+            hold_by: self.hold.or(file.hold).unwrap_or_default(),
             scope,
             io_uring: self.io_uring.or(file.io_uring).unwrap_or(!watches_disks),
             sensor,
@@ -470,6 +477,7 @@ impl Given {
             policy,
             scope: Scope::None,
             io_uring: true,
+            hold_by: self.hold.or(file.hold).unwrap_or_default(),
             protect,
             status: self.status.or(file.status).unwrap_or_default(),
             ..RunSettings::default()

@@ -1,6 +1,6 @@
 //! A job that is held for long runs for a moment when somebody has sent it a signal.
 //!
-//! A frozen or stopped process handles no signal. Holds of milliseconds do not matter to the sender, but a test of the
+//! A held process handles no signal, or slowly. Holds of milliseconds do not matter to the sender, but a test of the
 //! user's own measure takes seconds, and `smart` and `manners` hold for minutes. So a held job is looked at now and then.
 //!
 //! ```text

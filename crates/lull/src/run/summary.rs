@@ -174,7 +174,7 @@ pub(crate) struct Summary {
     /// Exit status as a shell sees it.
     pub(crate) status: Option<i32>,
     pub(crate) wall_ns: u64,
-    /// Time in which some call waited or the job was frozen.
+    /// Time in which some call waited or the whole job was held.
     pub(crate) held_ns: u64,
     pub(crate) sensor: String,
     /// The policy's name, and what it learnt if it holds the whole job.
@@ -185,9 +185,9 @@ pub(crate) struct Summary {
     pub(crate) gate: super::engine::GateCounts,
     /// Bytes that lull read ahead for the job, in the gaps.
     pub(crate) read_ahead_bytes: u64,
-    /// Times the job was frozen, and for how long in all.
-    pub(crate) freezes: u64,
-    pub(crate) frozen_ns: u64,
+    /// Times the whole job was held, and for how long in all.
+    pub(crate) holds: u64,
+    pub(crate) job_held_ns: u64,
     /// Time in which the job wanted a CPU and had none: others used it, or a quota was spent.
     #[serde(default)]
     pub(crate) starved_ns: Option<u64>,
@@ -301,8 +301,8 @@ impl Summary {
                 "lull: {job} in {}, {active:.1}% of it active; policy {}, held {}, {} in all",
                 Nanos(self.wall_ns),
                 self.policy,
-                times(self.freezes),
-                Nanos(self.frozen_ns)
+                times(self.holds),
+                Nanos(self.job_held_ns)
             );
             let _ = writeln!(text, "lull: {learnt}");
             self.add_cost(&mut text);
@@ -321,8 +321,8 @@ impl Summary {
             );
         }
         text.push('\n');
-        if self.freezes > 0 {
-            let _ = writeln!(text, "lull: frozen {}, {} in all", times(self.freezes), Nanos(self.frozen_ns));
+        if self.holds > 0 {
+            let _ = writeln!(text, "lull: held {}, {} in all", times(self.holds), Nanos(self.job_held_ns));
         }
         if let Some(starved_ns) = self.starved_ns.filter(|ns| percent(*ns, self.wall_ns) >= STARVED_PERCENT) {
             let _ = writeln!(text, "lull: it wanted a CPU and had none for {}", Nanos(starved_ns));

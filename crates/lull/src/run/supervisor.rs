@@ -4,10 +4,10 @@
 //!  gate thread                                loop thread
 //!  ───────────                                ───────────
 //!  receive a trapped call ──▶ Engine::on_trap   wait: sensor wake-up, time, front, nudge
-//!     pass at once, or list and nudge ────────▶ Engine::turn: pass what may go, freeze or thaw
+//!     pass at once, or list and nudge ────────▶ Engine::turn: pass what may go, hold or let go
 //! ```
 //!
-//! It is killed at any moment without harm: the guardian thaws the job and passes its calls from then on.
+//! It is killed at any moment without harm: the guardian lets the job go and passes its calls from then on.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ use super::adjust;
 use super::cpu_start::{CpuStart, at_normal_priority};
 use super::engine::{Engine, Next, Verdict};
 use super::family::Family;
-use super::freezer::Freezer;
+use super::hold_gate::HoldGate;
 use super::memory::MemoryAim;
 use super::memory::shed::Shed;
 use super::memory::start::{Begins, MemoryStart};
@@ -262,11 +262,14 @@ impl Supervisor {
         });
         let group = self.group.take();
         let family = Family::of_supervisor(group.as_ref());
-        let mut freezer = Freezer::new(group, family.clone(), Arc::clone(&self.shared));
+        let mut gate = HoldGate::new(self.settings.hold_by, group, family.clone(), Arc::clone(&self.shared));
+        if !gate.can_hold() {
+            self.settings.hold = None;
+        }
         // The job's sockets are marked when they are made, so it waits for this: at full priority.
         let net = self.start_net(&family);
         // What is read ahead for the job is background too, and deciding for it must not take the CPU from the
-        // foreground. Not SCHED_IDLE: a frozen job must be thawed in time. Under autogroup nice counts only within the
+        // foreground. Not SCHED_IDLE: a held job must be let go in time. Under autogroup nice counts only within the
         // session, which is the supervisor's own; the file is missing without autogroup.
         let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
         set_weight(std::process::id(), LOWEST);
@@ -275,9 +278,9 @@ impl Supervisor {
         // The job may read before the listener stands: as early as can be.
         let mut memory = self.settings.memory.and_then(|aim| {
             // Signals are too coarse for holds as short as a writer's.
-            let by_group = freezer.group().is_some_and(JobGroup::can_freeze);
-            let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| by_group), ..aim };
-            let apart = freezer.group().and_then(JobGroup::memory);
+            let is_prompt = gate.is_prompt();
+            let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| is_prompt), ..aim };
+            let apart = gate.group().and_then(JobGroup::memory);
             let is_named = aim.begins == Begins::AtOnce;
             let begun = MemoryStart::begin(aim, &family, apart, &read_ahead, &nudge);
             if let Some(why) = begun.as_ref().err().filter(|_| is_named) {
@@ -304,6 +307,7 @@ impl Supervisor {
         let began = clock::now();
         let engine = Engine::new(Vec::new(), self.settings.promise, family.clone(), Arc::clone(&self.shared));
         let engine = Arc::new(Mutex::new(engine));
+        lock(&engine).can_hold = gate.can_hold();
         lock(&engine).count_read_ahead(read_ahead);
         lock(&engine).pages = memory.as_ref().and_then(MemoryStart::link);
         lock(&engine).net_when_used = WhenUsed::new(&self.settings, &family, &nudge);
@@ -338,17 +342,21 @@ impl Supervisor {
         }
         let mut cpus = CpuStart::begin(&self.settings, is_refused, family.clone(), slo, &nudge);
         // Without an idle CPU group a session of the job's own weighs as much as the user's.
-        let lone = self.settings.policy.marks_job() && !freezer.group().is_some_and(JobGroup::has_idle_cpu);
+        let lone = self.settings.policy.marks_job() && !gate.group().is_some_and(JobGroup::has_idle_cpu);
         // SAFETY: both only ask; the front leads or shares the session in which the job was started.
         let (front, session) = unsafe { (libc::getppid(), libc::getsid(libc::getppid())) };
         let mut sessions = lone.then(|| (Sessions::of_front(front, session), Nanos::ZERO));
+        // For the kernel, who is held by a quota is starved.
+        let starved = |gate: &HoldGate, now| {
+            family.starved_of_cpu().map(|starved| starved.since(gate.total_by_quota(now)))
+        };
         let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
         let (mut told, mut healed, mut cpu_so_far) = (Nanos::ZERO, Nanos::ZERO, [Nanos::ZERO; 2]);
         let (mut has_begun, mut job_ended) = (false, false);
         loop {
             let now = clock::now();
             let mut guard = lock(&engine);
-            if let Some(started) = cpus.finish(&freezer, now) {
+            if let Some(started) = cpus.finish(&gate, now) {
                 match started {
                     Ok(cpu) => guard.cpu = Some(cpu),
                     Err(error) => match self.wish_for_cpus() {
@@ -377,9 +385,9 @@ impl Supervisor {
                 self.notes.push(complaint);
             }
             let Next { at } = guard.turn(now);
-            let is_held = has_begun && guard.wants_frozen(now);
-            let first = (freezer.is_frozen() && !is_held).then(come_first).flatten();
-            freezer.set(now, is_held);
+            let is_held = has_begun && guard.wants_held(now);
+            let first = (gate.is_held() && !is_held).then(come_first).flatten();
+            gate.set(now, is_held);
             if let Some(bpf) = bpf.as_ref().filter(|_| now.since(healed) >= HEAL_EVERY) {
                 healed = now;
                 for (device, oldest) in guard.disks.iter().filter_map(|disk| disk.oldest(now)) {
@@ -395,11 +403,11 @@ impl Supervisor {
             }
             if self.status_every.is_some_and(|every| now.since(told) >= every) {
                 let span = now.since(std::mem::replace(&mut told, now));
-                let mut status = tell::status(&guard, &freezer, now, began);
+                let mut status = tell::status(&guard, &gate, now, began);
                 status.memory =
                     memory.as_ref().and_then(MemoryStart::summary).map(|memory| memory.short_text());
                 drop(guard);
-                let so_far = [family.starved_of_cpu(), family.cpu_time()].map(Option::unwrap_or_default);
+                let so_far = [starved(&gate, now), family.cpu_time()].map(Option::unwrap_or_default);
                 status.starved = tell::is_starved(span, std::mem::replace(&mut cpu_so_far, so_far), so_far);
                 self.tell(&FromSupervisor::Status(Box::new(status)));
             } else {
@@ -417,14 +425,14 @@ impl Supervisor {
                         return;
                     }
                     // What lives on in the group goes on reading.
-                    if freezer.is_empty() {
+                    if gate.is_empty() {
                         memory.iter().for_each(MemoryStart::settle);
                         let rooms = lock(&engine).net.as_ref().map(Net::empty_rooms);
                         net::wait_for(&rooms.unwrap_or_default());
                     }
-                    let mut summary = supervisor.summary(&lock(&engine), &freezer, kind, [began, sensing]);
+                    let mut summary = supervisor.summary(&lock(&engine), &gate, kind, [began, sensing]);
                     summary.memory = memory.as_ref().and_then(MemoryStart::summary);
-                    summary.starved_ns = family.starved_of_cpu().map(|starved| starved.0);
+                    summary.starved_ns = starved(&gate, clock::now()).map(|starved| starved.0);
                     if let Some((memory, error)) = memory.as_ref().and_then(|m| Some((m, m.failure()?))) {
                         match memory.was_named() {
                             true => summary.unmet.push(format!("--resources memory: {error}")),
@@ -444,7 +452,7 @@ impl Supervisor {
             let untrapped = |listener: &Arc<Listener>| gone.load(Ordering::SeqCst) || listener.is_hung_up();
             // Without a filter and without a group, what the first process has left behind is found by its descent.
             let is_alone = || family.pids().is_empty();
-            let ended = ending && listener.as_ref().map_or_else(is_alone, untrapped) && freezer.is_empty();
+            let ended = ending && listener.as_ref().map_or_else(is_alone, untrapped) && gate.is_empty();
             if ended && memory.as_mut().is_none_or(|memory| memory.is_done(now)) {
                 break;
             }
@@ -470,7 +478,7 @@ impl Supervisor {
         }
         lock(&engine).release_all(clock::now());
         release(&self.queues);
-        freezer.finish(&Shed { aim: self.settings.memory, born: self.born });
+        gate.finish(&Shed { aim: self.settings.memory, born: self.born });
     }
 
     /// Takes the front's messages. True once the front is gone.

@@ -5,7 +5,7 @@ use lull_linux::clock;
 
 use super::disk::Disk;
 use super::engine::Engine;
-use super::freezer::Freezer;
+use super::hold_gate::HoldGate;
 use super::messages::Status;
 use super::net::Net;
 use super::regulator::Regulator;
@@ -17,7 +17,7 @@ impl Supervisor {
     pub(super) fn summary(
         &self,
         engine: &Engine,
-        freezer: &Freezer,
+        gate: &HoldGate,
         sensor: &str,
         [began, sensing]: [Nanos; 2],
     ) -> Summary {
@@ -46,8 +46,8 @@ impl Supervisor {
             regulation: engine.regulator.as_ref().map(Regulator::learnt),
             gate: engine.counts,
             read_ahead_bytes: engine.read_ahead_bytes(),
-            freezes: freezer.count(),
-            frozen_ns: freezer.total(now).0,
+            holds: gate.count(),
+            job_held_ns: gate.total(now).0,
             starved_ns: None,
             supervisor_cpu_ns: cpu,
             supervisor_peak_bytes: peak,
@@ -94,13 +94,13 @@ pub(super) fn is_starved(span: Nanos, before: [Nanos; 2], after: [Nanos; 2]) -> 
 
 /// What the status line shows now.
 #[expect(clippy::cast_precision_loss, reason = "a share for a person")]
-pub(super) fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nanos) -> Status {
+pub(super) fn status(engine: &Engine, gate: &HoldGate, now: Nanos, began: Nanos) -> Status {
     let wall = now.since(began).0.max(1);
     let busiest = engine.disks.iter().max_by_key(|disk| disk.latest().background.started);
     let mut status = Status {
         active: 1.0 - engine.held(now).0 as f64 / wall as f64,
         waiting: engine.waiting(),
-        frozen: freezer.is_frozen(),
+        held: gate.is_held(),
         state: 'I',
         ..Status::default()
     };
@@ -117,14 +117,14 @@ pub(super) fn status(engine: &Engine, freezer: &Freezer, now: Nanos, began: Nano
     }
     if let Some(cpu) = &engine.cpu {
         status.cpu_slowdown = cpu.slowdown();
-        status.frozen_for_cpu = cpu.is_held();
-        status.frozen_for_test = cpu.is_tested();
+        status.held_for_cpu = cpu.wants_hold();
+        status.held_for_test = cpu.is_tested();
     }
     status.lost = engine.promise.summary(&engine.disks, engine.cpu.as_ref()).map(|whole| whole.lost);
     status.regulation = engine.regulator.as_ref().map(Regulator::doing);
     if let Some(net) = &engine.net {
         status.links = net.status(now);
-        status.frozen_for_net = net.is_frozen();
+        status.held_for_net = net.wants_hold();
     }
     status
 }

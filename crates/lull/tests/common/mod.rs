@@ -253,11 +253,25 @@ pub(crate) fn next_random(state: &mut u64) -> u64 {
     *state
 }
 
+/// The file by which a job is held, and what holds it.
+pub(crate) fn hold_file(front: u32) -> Option<(PathBuf, &'static str)> {
+    file_of(front, [("cpu.max", "1000 100000"), ("cpu.cfs_quota_us", "1000")])
+}
+
 /// A file of the job's freezer group, and what freezes it.
-pub(crate) fn freeze_file(front: u32) -> Option<(PathBuf, &'static str)> {
-    let files = [("cgroup.freeze", "1"), ("freezer.state", "FROZEN")];
+pub(crate) fn freezer_file(front: u32) -> Option<(PathBuf, &'static str)> {
+    file_of(front, [("cgroup.freeze", "1"), ("freezer.state", "FROZEN")])
+}
+
+fn file_of(front: u32, files: [(&'static str, &'static str); 2]) -> Option<(PathBuf, &'static str)> {
     let group_files = |group: PathBuf| files.map(|(name, word)| (group.join(name), word));
     groups_of(front).into_iter().flat_map(group_files).find(|(path, _)| path.exists())
+}
+
+/// Is the whole job held now?
+pub(crate) fn is_held(front: u32) -> bool {
+    hold_file(front)
+        .is_some_and(|(file, word)| std::fs::read_to_string(file).is_ok_and(|text| text.trim() == word))
 }
 
 /// A checksum job, its parts as a shell runs them: many small calls through a pipe.

@@ -89,7 +89,8 @@ fn a_loop_device_without_direct_io_is_told_how_to_get_it() {
 #[test]
 fn read_only_and_missing_hierarchies_are_told_apart() {
     let mut facts = facts();
-    facts.cgroups.v2.as_mut().unwrap().child = Trial::from_errno(libc::EROFS);
+    let own = facts.cgroups.v2.as_mut().unwrap();
+    own.child = Trial::from_errno(libc::EROFS);
     assert!(hold(&facts, true).unwrap().what.contains("read-only"));
     facts.cgroups.v2 = None;
     assert!(hold(&facts, true).unwrap().command.unwrap().contains("mount -t cgroup2"));

@@ -265,8 +265,8 @@ impl Keeper {
         let is_harmful = self.cleaner.is_over() && self.link.is_contended();
         let state = if is_harmful { State::Foreground } else { State::Idle };
         match hold.step(now, self.sensor.counts().dirtied, state, true) {
-            Some(HoldAction::Freeze) => self.link.hold(Cause::Dirty, now.plus(self.longest_hold)),
-            Some(HoldAction::Thaw) => self.link.hold(Cause::Dirty, Nanos::ZERO),
+            Some(HoldAction::Hold) => self.link.hold(Cause::Dirty, now.plus(self.longest_hold)),
+            Some(HoldAction::Release) => self.link.hold(Cause::Dirty, Nanos::ZERO),
             None => {}
         }
     }

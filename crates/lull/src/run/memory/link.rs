@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   keeper ──ask(device, ticket)──▶ loop: Resource.step(Arrive) … its turn ──grant──▶ keeper writes the piece
-//!          ──hold_until──────────▶ loop: the job is frozen until then
+//!          ──hold_until──────────▶ loop: the job is held until then
 //!   launderer ──ask_launder──▶ loop: … its turn ──grant──▶ launderer writes a piece of the job's memory to swap, unless its disk is not watched
 //!   room   ──short_until─────────▶ keeper: what can go without being written goes now
 //!   loop   ──want_written────────▶ keeper: no dirty page rests … hardly any is left ──written──▶ loop: a call that syncs may queue

@@ -247,8 +247,8 @@ impl RoomKeeper {
             // it at that again.
             let state = if action.holds { State::Foreground } else { State::Idle };
             match hold.step(now, now.0, state, true) {
-                Some(HoldAction::Freeze) => self.link.hold(Cause::Room, now.plus(self.longest_hold)),
-                Some(HoldAction::Thaw) => self.link.hold(Cause::Room, Nanos::ZERO),
+                Some(HoldAction::Hold) => self.link.hold(Cause::Room, now.plus(self.longest_hold)),
+                Some(HoldAction::Release) => self.link.hold(Cause::Room, Nanos::ZERO),
                 None => {}
             }
         }

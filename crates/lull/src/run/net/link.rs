@@ -67,7 +67,7 @@ pub(super) struct Link {
     pub(super) cost: Cost,
     pub(super) interval: Interval,
     pub(super) hold: Option<Hold>,
-    pub(super) frozen: bool,
+    pub(super) held: bool,
     pub(super) room: Waiting,
 }
 
@@ -125,7 +125,7 @@ impl Link {
             cost: Cost::default(),
             interval: Interval::NONE,
             hold: rules.hold.map(Hold::new),
-            frozen: false,
+            held: false,
             room: Waiting::Nowhere,
         }
     }
@@ -142,12 +142,12 @@ impl Link {
         if let Waiting::Room(thread) = &self.room
             && thread.is_ready()
         {
-            self.frozen = false;
+            self.held = false;
             return None;
         }
         match hold.step(now, self.interface.leaks(), state, true) {
-            Some(HoldAction::Freeze) => self.frozen = true,
-            Some(HoldAction::Thaw) => self.frozen = false,
+            Some(HoldAction::Hold) => self.held = true,
+            Some(HoldAction::Release) => self.held = false,
             None => {}
         }
         let next = hold.next_wake(now);

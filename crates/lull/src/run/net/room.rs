@@ -5,7 +5,7 @@
 //!   none ──────────────────────────▶ preparing ────────────────▶ ready
 //!                                        │ refused
 //!                                        ▼
-//!                                     no room: the job is frozen instead
+//!                                     no room: the job is held instead
 //! ```
 //! It is made when the job first sends a datagram in F or P, since most jobs never do. The thread reads the interface's record
 //! itself, so that no lock of the engine stands between the end of an interval and the datagrams that wait for it.
@@ -89,7 +89,7 @@ impl RoomThread {
         Ok(Self { orders, outcome, thread: Some(thread) })
     }
 
-    /// Whether datagrams wait in a room, so that the job need not be frozen.
+    /// Whether datagrams wait in a room, so that the job need not be held.
     pub(super) fn is_ready(&self) -> bool {
         self.lives() && matches!(self.outcome.get(), Some(Ok(())))
     }

@@ -27,7 +27,7 @@ pub(crate) struct InterfaceSummary {
     /// Packets of background that no socket of the job sent: named, or marked elsewhere.
     #[serde(default)]
     pub(crate) others: u64,
-    /// Why datagrams had no room to wait in, so that the job was frozen instead.
+    /// Why datagrams had no room to wait in, so that the job was held instead.
     pub(crate) no_room: Option<String>,
     /// State × event counts, rows I F B P, columns f b t i.
     pub(crate) counters: [[u64; 4]; 4],

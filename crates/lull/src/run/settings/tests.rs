@@ -1,6 +1,6 @@
 //! Files, options and what wins.
 
-use super::{Begins, Given, LendNet, LongestHold, parse};
+use super::{Begins, Given, HoldChoice, LendNet, LongestHold, parse};
 use lull_core::{DepthChoice, Interval, IntervalChoice, Nanos};
 use lull_linux::seccomp::Scope;
 
@@ -24,10 +24,21 @@ fn unknown_keys_and_bad_values_are_refused_by_name() {
         ("[run]\ndepth = 0\n", "depth"),
         ("[run]\ndepth = [1]\n", "depth"),
         ("[run]\ngate = \"most\"\n", "most"),
+        ("[run]\nhold = \"thaw\"\n", "thaw"),
     ] {
         let error = format!("{:#}", parse(text).unwrap_err());
         assert!(error.contains(word) && error.lines().count() == 1, "{text}: {error}");
     }
+}
+
+#[test]
+fn a_job_is_frozen_only_if_that_is_said() {
+    let hold = |text: &str| Given::default().over(parse(text).unwrap()).unwrap().hold_by;
+    assert_eq!(hold(""), HoldChoice::Quota);
+    assert_eq!(hold("[run]\nhold = \"freeze\"\n"), HoldChoice::Freeze);
+    assert_eq!(hold("[run]\npolicy = \"smart\"\nhold = \"freeze\"\n"), HoldChoice::Freeze);
+    let given = Given { hold: Some(HoldChoice::Quota), ..Given::default() };
+    assert_eq!(given.over(parse("[run]\nhold = \"freeze\"\n").unwrap()).unwrap().hold_by, HoldChoice::Quota);
 }
 
 #[test]

@@ -64,11 +64,11 @@ fn head(status: &Status) -> String {
     if let Some(regulation) = &status.regulation {
         return format!("lull {regulation}{BETWEEN}{active}");
     }
-    let doing = match (status.frozen, status.waiting, status.state) {
-        (true, ..) if status.frozen_for_test => "held: testing what the job costs",
-        (true, ..) if status.frozen_for_cpu => "held: the foreground uses the CPUs",
-        (true, ..) if status.frozen_for_net => "held: the foreground uses the network",
-        (true, ..) => "frozen: the foreground uses the disk",
+    let doing = match (status.held, status.waiting, status.state) {
+        (true, ..) if status.held_for_test => "held: testing what the job costs",
+        (true, ..) if status.held_for_cpu => "held: the foreground uses the CPUs",
+        (true, ..) if status.held_for_net => "held: the foreground uses the network",
+        (true, ..) => "held: the foreground uses the disk",
         (_, 0, _) if status.starved => "running, but gets no CPU",
         (_, 0, 'I' | 'B') => "running",
         (_, 0, _) => "running (no call waits)",
@@ -81,7 +81,7 @@ fn head(status: &Status) -> String {
 
 /// The same in two words.
 fn brief(status: &Status) -> &'static str {
-    match (status.frozen, status.waiting, status.state) {
+    match (status.held, status.waiting, status.state) {
         (true, ..) => "lull held",
         (_, 0, _) if status.starved => "lull starved",
         (_, 0, _) | (_, _, 'I' | 'B') => "lull running",

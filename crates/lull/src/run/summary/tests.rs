@@ -81,8 +81,8 @@ fn a_policy_that_holds_the_whole_job_is_told_with_its_holds() {
         regulation: Some("smart: ended before the foreground was learnt".into()),
         wall_ns: 4_000_000_000,
         held_ns: 1_000_000_000,
-        freezes: 3,
-        frozen_ns: 1_000_000_000,
+        holds: 3,
+        job_held_ns: 1_000_000_000,
         ..Summary::default()
     };
     let text = summary.text();
@@ -101,8 +101,8 @@ fn a_policy_that_holds_the_whole_job_is_told_with_its_holds() {
 fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
     let mut summary = Summary {
         is_complete: true,
-        freezes: 1,
-        frozen_ns: 3_600_000_000,
+        holds: 1,
+        job_held_ns: 3_600_000_000,
         cpu: Some(CpuSummary {
             lent: "2 CPUs, not held beside the foreground".into(),
             tested_ns: 3_600_000_000,
@@ -111,7 +111,7 @@ fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
         ..Summary::default()
     };
     let text = summary.text();
-    assert!(text.contains("lull: frozen once, 3.60s in all\n"), "{text}");
+    assert!(text.contains("lull: held once, 3.60s in all\n"), "{text}");
     assert!(
         text.contains("; lent 2 CPUs, not held beside the foreground; 3.60s withheld for tests\n"),
         "{text}"
@@ -120,8 +120,8 @@ fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
     let waited =
         CpuSummary { delay_quiet_ns: Some(9_000), delay_loaded_ns: Some(12_000), ..CpuSummary::default() };
     assert!(waited.text().contains("waited 12us for a CPU beside the job, 9us without it\n"), "{waited:?}");
-    summary.freezes = 2;
+    summary.holds = 2;
     summary.cpu = Some(CpuSummary { tested_ns: 0, ..summary.cpu.unwrap() });
     let text = summary.text();
-    assert!(text.contains("frozen 2 times, ") && !text.contains("withheld"), "{text}");
+    assert!(text.contains("held 2 times, ") && !text.contains("withheld"), "{text}");
 }

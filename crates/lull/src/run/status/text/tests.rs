@@ -51,7 +51,7 @@ fn a_job_that_is_not_held_and_gets_no_cpu_is_not_said_to_run_as_it_likes() {
         "{}",
         text(&starved)
     );
-    let held = Status { frozen: true, frozen_for_cpu: true, ..starved };
+    let held = Status { held: true, held_for_cpu: true, ..starved };
     assert!(text(&held).starts_with("lull held: the foreground uses the CPUs | "), "{}", text(&held));
 }
 
@@ -90,8 +90,7 @@ fn what_does_not_fit_has_a_page_of_its_own() {
 
 #[test]
 fn one_page_has_no_number() {
-    let status =
-        Status { frozen: true, quiet_ns: None, lost: None, memory: None, links: Vec::new(), ..busy() };
+    let status = Status { held: true, quiet_ns: None, lost: None, memory: None, links: Vec::new(), ..busy() };
     let shown = pages(&status, 60);
     assert!(shown.len() == 1 && shown[0].starts_with("lull held | vda B 1.0 MiB"), "{shown:?}");
     assert!(!shown[0].contains("1/1"), "{shown:?}");
@@ -99,12 +98,12 @@ fn one_page_has_no_number() {
 
 #[test]
 fn whatever_the_job_does_every_part_is_shown_whole() {
-    let frozen = |status| Status { frozen: true, ..status };
+    let held = |status| Status { held: true, ..status };
     let all = [
         busy(),
-        frozen(busy()),
-        frozen(Status { frozen_for_net: true, ..busy() }),
-        frozen(Status { frozen_for_cpu: true, frozen_for_test: true, ..busy() }),
+        held(busy()),
+        held(Status { held_for_net: true, ..busy() }),
+        held(Status { held_for_cpu: true, held_for_test: true, ..busy() }),
         Status { waiting: 3, state: 'F', ..busy() },
         Status { waiting: 3, state: 'X', ..busy() },
     ];
@@ -124,9 +123,9 @@ fn a_policy_that_holds_the_whole_job_says_what_it_does() {
 
 #[test]
 fn a_test_is_told_from_a_hold() {
-    let mut status = Status { frozen: true, frozen_for_cpu: true, ..Status::default() };
+    let mut status = Status { held: true, held_for_cpu: true, ..Status::default() };
     assert!(text(&status).contains("held: the foreground uses the CPUs"), "{}", text(&status));
-    status.frozen_for_test = true;
+    status.held_for_test = true;
     assert!(text(&status).contains("held: testing what the job costs"), "{}", text(&status));
 }
 

@@ -102,6 +102,7 @@ pub(crate) struct Loading {
 
 /// What is looked at once, to see whether anybody uses the network.
 struct Calm {
+    root: Root,
     at: Nanos,
     packets: u64,
 }
@@ -189,7 +190,7 @@ impl Plan {
             });
             set_weight(std::process::id(), LOWEST);
         });
-        let calm = Some(Calm { at: now.plus(CALM), packets: packets(&Root::real()) });
+        let calm = Some(Calm::begin(Root::real(), now));
         let until = now.plus(WAIT_AT_MOST);
         started.ok().map(|_| Loading {
             outcome,
@@ -202,11 +203,22 @@ impl Plan {
     }
 }
 
+impl Calm {
+    fn begin(root: Root, now: Nanos) -> Self {
+        Self { at: now.plus(CALM), packets: packets(&root), root }
+    }
+
+    /// Whether nothing has come or gone since.
+    fn lasts(&self) -> bool {
+        packets(&self.root) == self.packets
+    }
+}
+
 impl Loading {
     /// Those that have waited for too long, or whose threads have a signal to handle.
     fn give_up(&mut self, now: Nanos) -> Vec<u64> {
         if let Some(calm) = self.calm.take_if(|calm| now >= calm.at)
-            && calm.packets == packets(&Root::real())
+            && calm.lasts()
         {
             self.until = now;
         }

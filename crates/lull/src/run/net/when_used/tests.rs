@@ -8,7 +8,7 @@ const START: Nanos = Nanos::from_secs(7);
 fn loading() -> (WhenUsed, SyncSender<Outcome>, Shared) {
     let (sender, outcome) = sync_channel(1);
     let until = START.plus(WAIT_AT_MOST);
-    let loading = Loading { outcome, _taken: channel().0, waiting: Vec::new(), until, checked: START };
+    let loading = Loading { outcome, _taken: channel().0, waiting: Vec::new(), until, checked: START, calm: None };
     (WhenUsed::Loading(loading), sender, Shared::new().unwrap())
 }
 
@@ -67,4 +67,29 @@ fn a_loader_that_dies_holds_nobody() {
     drop(loader);
     assert!(matches!(net.step(START), (None, free) if free == [11]));
     assert!(!net.must_wait(START, &socket(12), &shared));
+}
+
+#[test]
+fn a_socket_waits_no_more_once_the_interfaces_are_seen_to_be_nobodys() {
+    let dir = tempfile::tempdir().unwrap();
+    let say = |interface: &str, packets: u32| {
+        let at = dir.path().join(format!("sys/class/net/{interface}/statistics"));
+        std::fs::create_dir_all(&at).unwrap();
+        std::fs::write(at.join("tx_packets"), packets.to_string()).unwrap();
+    };
+    for (own, other, is_free) in [(9, 5, true), (9, 6, false), (5, 5, true)] {
+        say("lo", 5);
+        say("eth0", 5);
+        let (mut net, _loader, shared) = loading();
+        if let WhenUsed::Loading(loading) = &mut net {
+            loading.calm = Some(Calm::begin(Root::at(dir.path()), START));
+        }
+        assert!(net.must_wait(START, &socket(11), &shared));
+        assert_eq!(net.next(), Some(START.plus(CALM)));
+        // What stays on this machine takes no interface.
+        say("lo", own);
+        say("eth0", other);
+        assert_eq!(net.step(START.plus(CALM)).1.len(), usize::from(is_free), "{own} {other}");
+        assert_eq!(net.must_wait(START.plus(CALM), &socket(12), &shared), !is_free);
+    }
 }

@@ -10,9 +10,9 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use common::{becomes_readable, wait_until};
+use loopdev::{BLOCK, Loop};
 use lull_bpf::{BlockSensor, Device, DeviceReport, Protect, Recorder};
 use lull_core::Observation;
-use loopdev::{BLOCK, Loop};
 
 mod common;
 #[path = "common/loopdev.rs"]

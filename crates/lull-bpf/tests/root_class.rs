@@ -63,7 +63,8 @@ impl Group {
     fn new() -> Option<Self> {
         let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
         let root = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-        let Some(root) = root.filter(|words| words[2] == "cgroup2").map(|words| words[1].to_owned()).next() else {
+        let Some(root) = root.filter(|words| words[2] == "cgroup2").map(|words| words[1].to_owned()).next()
+        else {
             eprintln!("SKIPPED: no cgroup v2");
             return None;
         };

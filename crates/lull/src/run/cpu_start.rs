@@ -22,6 +22,7 @@ use lull_linux::sense::processes;
 use super::cpu::{AT_REST, Cpu, CpuAim};
 use super::family::Family;
 use super::freezer::Freezer;
+use super::helper;
 use super::settings::{RunSettings, SensorChoice};
 use super::slo::Slo;
 use super::supervisor::{self, LOWEST, Nudge};
@@ -101,7 +102,7 @@ fn load(
         job_group: family.group_id(),
     };
     let family = family.clone();
-    std::thread::spawn(move || {
+    helper::thread(move || {
         std::thread::sleep(SHORT_JOB);
         if waits {
             let mut others = Others::of(family);

@@ -110,6 +110,12 @@ impl Freezer {
         is_empty(self.group.as_ref())
     }
 
+    /// Thaws, and gives the group away: nothing is held from then on.
+    pub(crate) fn give_up(mut self) -> Option<JobGroup> {
+        self.release();
+        self.group
+    }
+
     /// Thaws, and removes the group if it is empty.
     pub(crate) fn finish(self, shed: &Shed) {
         remove_if_empty(self.group, shed);

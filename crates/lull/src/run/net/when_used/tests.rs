@@ -8,7 +8,8 @@ const START: Nanos = Nanos::from_secs(7);
 fn loading() -> (WhenUsed, SyncSender<Outcome>, Shared) {
     let (sender, outcome) = sync_channel(1);
     let until = START.plus(WAIT_AT_MOST);
-    let loading = Loading { outcome, _taken: channel().0, waiting: Vec::new(), until, checked: START, calm: None };
+    let loading =
+        Loading { outcome, _taken: channel().0, waiting: Vec::new(), until, checked: START, calm: None };
     (WhenUsed::Loading(loading), sender, Shared::new().unwrap())
 }
 

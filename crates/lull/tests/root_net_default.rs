@@ -77,8 +77,9 @@ fn root_an_upload_that_nobody_named_is_background_in_both_protocols() {
         let script = format!("head -c 2000000 /dev/zero > {}; echo done", for_bash(to));
         let busy = Busy::on(&bed);
         let child = spawn_marked(&mut on_left(&bed, &["--json", "--summary", path], &script), &new_marker());
-        let own = supervisor(&child);
-        wait_until("the programs to stand", || has_own_congestion_control(own));
+        wait_until("the programs to stand", || {
+            helper(child.id(), "lull-supervisor").is_some_and(has_own_congestion_control)
+        });
         drop(busy);
         assert_eq!(clean_text(&finish(child)), "done\n");
         assert_eq!(received.join().unwrap(), 2_000_000);

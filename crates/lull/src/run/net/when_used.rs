@@ -232,12 +232,17 @@ impl Loading {
     }
 }
 
-/// What has come and gone through all interfaces that lead somewhere.
+/// Columns of `/proc/net/dev` behind the name that count packets: received, sent (proc_pid_net(5)).
+const PACKETS_AT: [usize; 2] = [1, 9];
+
+/// What has come and gone through all interfaces that lead somewhere. Not from `/sys`, which may show those of another network
+/// namespace.
 fn packets(root: &Root) -> u64 {
-    let names = root.names("/sys/class/net");
-    let counts = names.iter().filter(|name| *name != "lo").flat_map(|name| {
-        ["rx_packets", "tx_packets"]
-            .map(|count| root.number::<u64>(format!("/sys/class/net/{name}/statistics/{count}")).unwrap_or(0))
+    let table = root.read("/proc/net/dev").unwrap_or_default();
+    let lines = table.lines().filter_map(|line| line.split_once(':'));
+    let counts = lines.filter(|(name, _)| name.trim() != "lo").flat_map(|(_, counts)| {
+        let counts: Vec<u64> = counts.split_whitespace().filter_map(|count| count.parse().ok()).collect();
+        PACKETS_AT.map(|at| counts.get(at).copied().unwrap_or(0))
     });
     counts.fold(0, u64::wrapping_add)
 }

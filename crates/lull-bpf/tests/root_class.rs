@@ -15,6 +15,7 @@ use common::wait_until;
 use loopdev::Loop;
 use lull_bpf::{BlockSensor, Device, Job, Protect};
 
+#[expect(dead_code, reason = "waking is for others")]
 mod common;
 #[path = "common/loopdev.rs"]
 #[expect(dead_code, reason = "reading blocks is for others")]

@@ -80,6 +80,6 @@ fn root_a_server_that_the_job_asks_is_no_foreground() {
          echo $block >&3; read answer <&4; block=$((block + 1)); done"
     );
     let [background, foreground] = bytes_of(&disk, &script);
-    // What a machine without a free CPU does later than a tenth of a second after it was asked for is the server's own.
+    // What a machine without a free CPU does later than a second after it was asked for is the server's own.
     assert!(background >= 2 * MIB && foreground <= 2 * MIB, "{background} {foreground}");
 }

@@ -10,6 +10,7 @@
 //! | `bpf/lull_record.h` | the records, shared by BPF, C and Rust |
 //! | `bpf/lull_policy.h` | the pure functions that kernel and user space have in common |
 //! | `bpf/lull_task.h` | the class of a task |
+//! | `bpf/lull_serve.h` | who works for the background |
 //! | `bpf/lull_alarm.h` | waking user space once the foreground has stayed away |
 //! | `bpf/lull_pages.h` | what is shared about the page cache |
 //! | `bpf/lull_net.h` | the records of interfaces, whose a socket is |
@@ -41,4 +42,4 @@ pub use net::tags::{PacketMark, PortRange, Tags};
 pub use net::{Congestion, Interface, InterfaceReport, NetSensor, NetSettings};
 pub use pages::{Chunk, PageCounts, PageSensor, PageSettings, Touched};
 pub use recorder::{Recorded, Recorder};
-pub use sensor::{BlockSensor, Device, DeviceReport};
+pub use sensor::{BlockSensor, Device, DeviceReport, Job};

@@ -110,6 +110,8 @@ const TAG: &str = "lull_tag";
 const TAGS: &str = "tags";
 /// The program that gives connections their whole receive window back.
 const WINDOWS: &str = "lull_open_windows";
+/// The program that marks the connections that the job has already.
+const CONNECTIONS: &str = "lull_mark_connections";
 /// The programs on sockets of the host, not of the job.
 const HOST_OPS: &str = "lull_host_ops";
 const HOST_ASKED: &str = "lull_host_asked";
@@ -148,6 +150,10 @@ impl NetSensor {
         programs.attach()?;
         if let Some((directory, _)) = &group {
             programs.attach_to(directory.as_fd())?;
+            if congestion == Congestion::Idle {
+                // Those that cannot be marked are as they were before.
+                let _ = programs.run_over_all("mark connections", CONNECTIONS);
+            }
         }
         programs.put("say what is named", TAGS, &0_u32.to_ne_bytes(), &settings.tags.record())?;
         let free = (0..u32::try_from(MAX_DEVICES).unwrap_or(0)).collect();
@@ -272,7 +278,9 @@ fn load(settings: &NetSettings, group: u64, congestion: &Congestion) -> Result<L
         } else {
             // A kernel that takes the congestion control takes the other one, too: Linux 5.16.
             let is_newer = |program: &OpenProgramMut<'_>| {
-                program.prog_type() == ProgramType::StructOps || program.name() == WINDOWS
+                program.prog_type() == ProgramType::StructOps
+                    || program.name() == WINDOWS
+                    || program.name() == CONNECTIONS
             };
             for mut program in open.progs_mut().filter(is_newer) {
                 program.set_autoload(false);

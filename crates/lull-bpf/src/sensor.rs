@@ -20,6 +20,8 @@ static PROGRAMS: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR
 /// Places of `recording` and `syncs_told` among the constants, behind the two of `lull_task.h`.
 const RECORDING_AT: usize = 8;
 const SYNCS_TOLD_AT: usize = 12;
+/// Of `job`: its group in two halves, its root, its helper.
+const JOB_AT: usize = 16;
 /// What the names of programs begin with that count who waits for ext4, …
 const OF_SYNCS: &str = "lull_sync_";
 /// … which is there if this is.
@@ -27,6 +29,28 @@ const EXT4: &str = "/sys/fs/ext4";
 
 fn step<T>(step: &'static str, result: libbpf_rs::Result<T>) -> Result<T, SensorError> {
     result.map_err(|source| SensorError::Bpf { observers: Observers::Block, step, source })
+}
+
+/// Which tasks are the job's. The default is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Job {
+    /// The id of its cgroup v2 group.
+    pub group: Option<u64>,
+    /// Without a group: this process's descendants, …
+    pub root: u32,
+    /// … but not this one and what descends from it.
+    pub helper: u32,
+}
+
+impl Job {
+    /// As `struct lull_job` has it.
+    fn words(self) -> [u32; 4] {
+        let group = self.group.unwrap_or(0);
+        #[expect(clippy::cast_possible_truncation, reason = "its halves")]
+        let [low, high] = [group as u32, (group >> 32) as u32];
+        let [first, second] = if cfg!(target_endian = "big") { [high, low] } else { [low, high] };
+        [first, second, self.root, self.helper]
+    }
 }
 
 /// The loaded observers.
@@ -48,7 +72,20 @@ impl BlockSensor {
     /// # Errors
     /// When the kernel has no BTF, the rights are missing or a program is refused.
     pub fn load(protect: &Protect) -> Result<Self, SensorError> {
-        Self::load_with(protect, |_| Ok(()))
+        Self::load_for(Job::default(), protect)
+    }
+
+    /// As [`load`](Self::load); what this job does is background, whatever I/O classes it sets.
+    ///
+    /// # Errors
+    /// As of [`load`](Self::load).
+    pub fn load_for(job: Job, protect: &Protect) -> Result<Self, SensorError> {
+        Self::load_with(protect, |open| {
+            for (place, word) in job.words().into_iter().enumerate() {
+                set_constant(open, JOB_AT + place * size_of::<u32>(), word);
+            }
+            Ok(())
+        })
     }
 
     /// As [`load`](Self::load); requests that end go into the ring `requests` of this size.

@@ -6,57 +6,17 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use common::{becomes_readable, wait_until};
+use loopdev::{BLOCK, Loop};
 use lull_bpf::{BlockSensor, Device, DeviceReport, Protect, Recorder};
 use lull_core::Observation;
 
 mod common;
-
-const BLOCK: usize = 4096;
-const BLOCKS: u64 = 256;
-
-/// A loop device over a temporary file; detached when dropped.
-struct Loop {
-    path: String,
-    _file: tempfile::NamedTempFile,
-}
-
-impl Loop {
-    fn new() -> Option<Self> {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(&vec![7; BLOCK * usize::try_from(BLOCKS).unwrap()]).unwrap();
-        Self::over(file)
-    }
-
-    fn over(file: tempfile::NamedTempFile) -> Option<Self> {
-        let out = Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output().ok()?;
-        if !out.status.success() {
-            eprintln!("SKIPPED: no loop device: {}", String::from_utf8_lossy(&out.stderr));
-            return None;
-        }
-        Some(Self { path: String::from_utf8(out.stdout).unwrap().trim().to_owned(), _file: file })
-    }
-
-    /// Reads `count` blocks past the page cache, in the calling thread's I/O class.
-    fn read(&self, count: u64) {
-        let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(&self.path).unwrap();
-        let mut space = vec![0_u8; 2 * BLOCK];
-        let skip = space.as_ptr().align_offset(BLOCK);
-        for block in 0..count {
-            file.read_exact_at(&mut space[skip..skip + BLOCK], block * BLOCK as u64).unwrap();
-        }
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.path]).status();
-    }
-}
+#[path = "common/loopdev.rs"]
+mod loopdev;
 
 /// The idle class of I/O priorities.
 const IDLE: i32 = 3;

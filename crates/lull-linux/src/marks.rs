@@ -32,10 +32,12 @@ pub mod force;
 mod plan;
 pub mod sessions;
 mod turn;
+mod unmark;
 
 pub use apply::{Mark, MarkSet, enter};
 pub use plan::{Choice, Effect, Plan, Reason};
 pub use turn::{come_first, let_others_run, serve_the_foreground};
+pub use unmark::Plain;
 
 #[cfg(test)]
 mod tests;

@@ -222,6 +222,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME|off")]
     pub(crate) longest_hold: Option<LongestHold>,
 
+    /// What CMD leaves behind when it ends, like a server that it started, becomes foreground then; by default it stays background for
+    /// as long as it lives, since it may be more of the same work.
+    #[arg(long)]
+    pub(crate) release_leftovers: bool,
     /// Leave io_uring to the job; its requests are then seen only by the hold gate.
     #[arg(long)]
     pub(crate) io_uring: bool,
@@ -289,6 +293,7 @@ impl RunArgs {
             hold: self.hold,
             longest_hold: self.longest_hold,
             io_uring: self.io_uring.then_some(true),
+            release_leftovers: self.release_leftovers.then_some(true),
             sensor: self.sensor,
             status: self.status,
             protect: self.protect.clone(),

@@ -13,7 +13,7 @@
 //! | [`quiet`] | whether calls may pass until the sensors stand |
 //! | [`reader`] | reading ahead for the job in the gaps |
 //! | [`memory`] | the job leaves the page cache as it was, and the foreground its memory |
-//! | [`adjust`] | changing a run while it runs |
+//! | [`adjust`], [`release`] | changing a run while it runs; letting go what the command has left behind |
 //! | [`hold_gate`], [`signals`], [`spare`] | the hold gate; signals that end a wait, or interrupt a long hold |
 //! | [`guardian`] | what happens when the supervisor is dead |
 //! | [`tell`], [`messages`], [`status`], [`summary`] | what is told to whom |
@@ -37,6 +37,7 @@ mod protect;
 mod quiet;
 mod reader;
 mod regulator;
+mod release;
 pub(crate) mod sensors;
 pub(crate) mod settings;
 mod signals;
@@ -91,7 +92,13 @@ const MARKS: [Mark; 5] = [Mark::IoprioIdle, Mark::SchedIdle, Mark::Nice, Mark::O
 /// Those that lower nobody's share.
 const NEUTRAL_MARKS: [Mark; 1] = [Mark::OomScore];
 
-const LOST: &str = "the supervisor was killed; from then on the job ran at low priority, ungated";
+/// What is told when the supervisor has ended before the job did.
+fn lost(how: &str) -> String {
+    format!("the supervisor {how}; from then on the job ran at low priority, ungated")
+}
+
+/// Why the command runs without helpers.
+const ALONE: &str = "this user may have no more processes (ulimit -u), and lull needs two: the command runs at low priority alone";
 
 /// Runs the command and ends as it does.
 ///
@@ -115,14 +122,15 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
     if let Some(text) = settings.policy.forewarning().filter(|_| !settings.quiet) {
         status::say(&text);
     }
-    let (outcome, queues) = started.run(wants_summary(&settings) || has_wishes(&settings));
+    let (outcome, queues, left) = started.run(wants_summary(&settings) || has_wishes(&settings));
     let outcome = outcome?;
-    let silent = outcome.summary.is_none() && !outcome.lost_supervisor;
+    let silent = outcome.summary.is_none() && outcome.lost_supervisor.is_none();
     let mut summary = outcome.summary.map_or_else(Summary::default, |summary| *summary);
     if silent {
         summary.notes.push("the supervisor did not answer in time: its numbers are missing".to_owned());
     }
     summary.command = words;
+    summary.notes.extend(left);
     summary.queues = queues;
     summary.wall_ns = outcome.wall.0;
     // The supervisor goes on for a moment after the job's end.
@@ -130,12 +138,12 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
     // Its child began before the command did.
     summary.starved_ns = summary.starved_ns.map(|starved_ns| starved_ns.min(summary.wall_ns));
     summary.status = Some(outcome.ending.status());
-    if outcome.lost_supervisor {
-        summary.notes.push(LOST.to_owned());
+    if let Some(text) = outcome.lost_supervisor.as_deref().map(lost) {
         // Where a summary is shown, it is in there.
         if !settings.quiet && (summary_file.is_some() || !wants_summary(&settings)) {
-            status::say(LOST);
+            status::say(&text);
         }
+        summary.notes.push(text);
     }
     report(&settings, &summary, summary_file);
     front::end_like(outcome.ending)
@@ -180,10 +188,12 @@ struct Started {
     shed: Shed,
     queues: Queues,
     guardian_channel: GuardianChannel,
+    release_leftovers: bool,
 }
 
 impl Started {
-    fn run(self, wants_summary: bool) -> (anyhow::Result<front::Outcome>, Vec<QueueSummary>) {
+    /// Until the command has ended; with what it has left behind, for people.
+    fn run(self, wants_summary: bool) -> (anyhow::Result<front::Outcome>, Vec<QueueSummary>, Option<String>) {
         let outcome = self.front.run(wants_summary);
         if let Ok(bye) = serde_json::to_vec(&ToGuardian::Bye) {
             // A dead guardian needs no farewell.
@@ -192,14 +202,19 @@ impl Started {
         // Otherwise the guardian gives them back, when the job's last process has ended.
         let is_over = hold_gate::is_empty(self.group.as_ref());
         let queues = QueueSummary::at_end(&self.queues, is_over);
+        let left = if is_over || self.release_leftovers {
+            None
+        } else {
+            release::leftovers(self.group.as_ref(), std::process::id())
+        };
         // What is left of the job is still held and bounded by a supervisor that answers.
-        let is_tended = outcome
-            .as_ref()
-            .is_ok_and(|outcome| !outcome.lost_supervisor && (outcome.summary.is_some() || !wants_summary));
+        let is_tended = outcome.as_ref().is_ok_and(|outcome| {
+            outcome.lost_supervisor.is_none() && (outcome.summary.is_some() || !wants_summary)
+        });
         if is_over || !is_tended {
             hold_gate::remove_if_empty(self.group, &self.shed);
         }
-        (outcome, queues)
+        (outcome, queues, left)
     }
 }
 
@@ -327,6 +342,10 @@ fn start(
     }
     let settings = &settings;
     let (signals, inherited) = front::take_signals()?;
+    if paths.is_empty() {
+        // Without a group the job is told by its descent, which must not end with a parent in between.
+        let _ = nix::sys::prctl::set_child_subreaper(true);
+    }
     let status = status_line(settings);
     let shed = Shed { aim: settings.memory, born };
     let heritage = Heritage {
@@ -340,7 +359,6 @@ fn start(
     let (to_supervisor, supervisor_end) = Channel::pair().context("cannot make a channel")?;
     let mut supervisor = supervisor::Supervisor {
         settings: settings.clone(),
-        command: words.to_vec(),
         channel: supervisor_end,
         shared: Arc::clone(&shared),
         group: None,
@@ -352,15 +370,38 @@ fn start(
     };
     let keep: Vec<RawFd> = locks(&queues).chain([supervisor.channel.as_raw_fd()]).collect();
     let groups = heritage.groups.clone();
-    let supervisor = helper::spawn(c"lull-supervisor", &keep, move || {
+    let supervisor = helper::spawn(helper::SUPERVISOR, &keep, move || {
         supervisor.group = open_groups(&groups);
         supervisor.run();
-    })?;
-    let (guardian, to_guardian) = heritage.spawn_guardian(Some(supervisor), None, true)?;
+    });
+    let alone = |error| {
+        release(&queues);
+        run_alone(error, settings, command, words, &inherited)
+    };
+    let supervisor = match supervisor {
+        Ok(pid) => pid,
+        Err(error) => {
+            drop(group);
+            return Err(alone(error));
+        }
+    };
+    let (guardian, to_guardian) = match heritage.spawn_guardian(Some(supervisor), None, true) {
+        Ok(guardian) => guardian,
+        Err(error) => {
+            drop((group, to_supervisor));
+            return Err(alone(error));
+        }
+    };
     let guardian_channel = Rc::new(RefCell::new(to_guardian));
 
     let (to_job, job_end) = Channel::pair().context("cannot make a channel")?;
-    let job = fork_job(settings, command, group.0.as_ref(), &inherited, &to_job, &job_end)?;
+    let job = match fork_job(settings, command, group.0.as_ref(), &inherited, &to_job, &job_end) {
+        Ok(job) => job,
+        Err(error) => {
+            drop((group, to_supervisor, guardian_channel));
+            return Err(alone(error));
+        }
+    };
     drop(job_end);
     let report = launch::next_report(&to_job).context("the job was lost before it began")?;
     let listener = hand_over(report, &to_supervisor, &guardian_channel.borrow())?;
@@ -375,14 +416,7 @@ fn start(
     front::pass_on_early(&signals, job);
     to_job.send(b"g", None).context("the job was lost before it began")?;
     if let Ok(Report::ExecFailed(error)) = launch::next_report(&to_job) {
-        let missing = error.raw_os_error() == Some(libc::ENOENT);
-        let status = if missing { STATUS_NOT_FOUND } else { STATUS_NOT_EXECUTABLE };
-        let advice = if missing { "check the name and PATH" } else { "check that it is an executable file" };
-        let given: Vec<String> =
-            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        let meant = value_without_equals(&given, &words[0]).filter(|_| missing);
-        let advice = meant.unwrap_or_else(|| advice.to_owned());
-        status::say(&format!("cannot run '{}': {error}; {advice}", words[0]));
+        let status = cannot_run(&error, words);
         let _ = nix::sys::wait::waitpid(job, None);
         release(&queues);
         hold_gate::remove_if_empty(group.begun(), &shed);
@@ -401,7 +435,50 @@ fn start(
         respawn: respawner(heritage, listener, Rc::clone(&guardian_channel)),
     };
     let front = Front::new(job, signals, helpers, status);
-    Ok(Started { front, group, shed, queues, guardian_channel })
+    let release_leftovers = settings.release_leftovers;
+    Ok(Started { front, group, shed, queues, guardian_channel, release_leftovers })
+}
+
+/// Tells why; returns the status to exit with.
+fn cannot_run(error: &std::io::Error, words: &[String]) -> i32 {
+    let missing = error.raw_os_error() == Some(libc::ENOENT);
+    let status = if missing { STATUS_NOT_FOUND } else { STATUS_NOT_EXECUTABLE };
+    let advice = if missing { "check the name and PATH" } else { "check that it is an executable file" };
+    let given: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let meant = value_without_equals(&given, &words[0]).filter(|_| missing);
+    let advice = meant.unwrap_or_else(|| advice.to_owned());
+    status::say(&format!("cannot run '{}': {error}; {advice}", words[0]));
+    status
+}
+
+/// Where the user may have no process more, the command takes the place of this one: it runs, at low priority alone. Helpers that were
+/// started end when their channels close, which they have by now.
+fn run_alone(
+    error: anyhow::Error,
+    settings: &RunSettings,
+    command: &launch::Command,
+    words: &[String],
+    inherited: &Inherited,
+) -> anyhow::Error {
+    if error.downcast_ref() != Some(&nix::errno::Errno::EAGAIN) {
+        return error;
+    }
+    if !settings.quiet {
+        status::say(ALONE);
+    }
+    while nix::sys::wait::wait().is_ok() {}
+    let _ = marks(settings).apply();
+    inherited.restore_dispositions();
+    // SAFETY: the front has one thread.
+    let error = unsafe { command.execute(inherited.mask.as_ref()) };
+    front::end_like(Ending::Exited(cannot_run(&error, words)))
+}
+
+fn marks(settings: &RunSettings) -> MarkSet {
+    match settings.policy.marks_job() {
+        true => MARKS.into_iter().collect(),
+        false => NEUTRAL_MARKS.into_iter().collect(),
+    }
 }
 
 /// Forks the job up to the point where it waits for the word to go.
@@ -414,10 +491,7 @@ fn fork_job(
     job_end: &Channel,
 ) -> anyhow::Result<Pid> {
     let entries = group.map(JobGroup::entries).unwrap_or_default();
-    let marks: MarkSet = match settings.policy.marks_job() {
-        true => MARKS.into_iter().collect(),
-        false => NEUTRAL_MARKS.into_iter().collect(),
-    };
+    let marks = marks(settings);
     let set_marks = || {
         // A group that cannot be entered, or a mark that is refused, is doctor's to tell: the job runs with less.
         let _ = enter(&entries);
@@ -527,7 +601,7 @@ impl Heritage {
         keep.extend(terminal.as_ref().map(|(fd, _)| fd.as_raw_fd()));
         let (shared, groups) = (Arc::clone(&self.shared), self.groups.clone());
         let (queues, shed) = (Arc::clone(&self.queues), self.shed);
-        let pid = helper::spawn(c"lull-guardian", &keep, move || {
+        let pid = helper::spawn(helper::GUARDIAN, &keep, move || {
             let group = open_groups(&groups);
             Guardian {
                 channel: theirs,

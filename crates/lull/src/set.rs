@@ -11,7 +11,7 @@ use crate::run::adjust::{Answer, PATIENCE, Request, address, is_trusted, read_li
 
 /// Arguments of `lull set`.
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("what").args(["mem_low", "mem_high"]).required(true).multiple(true)))]
+#[command(group(clap::ArgGroup::new("what").args(["mem_low", "mem_high", "release"]).required(true).multiple(true)))]
 pub(crate) struct SetArgs {
     /// The number of the `lull run` process, as the shell's $! gives it.
     #[arg(value_name = "PID")]
@@ -22,6 +22,9 @@ pub(crate) struct SetArgs {
     /// Above this the job's pages go first when the foreground needs memory.
     #[arg(long, value_name = "SIZE")]
     mem_high: Option<Bytes>,
+    /// Let go what the command has left behind when it ended, like a server that it started: it is foreground from then on.
+    #[arg(long, conflicts_with_all = ["mem_low", "mem_high"])]
+    release: bool,
 }
 
 fn shown(setting: RoomSetting) -> String {
@@ -39,6 +42,7 @@ pub(crate) fn run(args: &SetArgs) -> anyhow::Result<()> {
     let request = Request {
         mem_low_bytes: args.mem_low.map(|bytes| bytes.0),
         mem_high_bytes: args.mem_high.map(|bytes| bytes.0),
+        release: args.release,
     };
     let mut line = serde_json::to_vec(&request)?;
     line.push(b'\n');
@@ -55,6 +59,10 @@ pub(crate) fn run(args: &SetArgs) -> anyhow::Result<()> {
         }
         Answer::Waits(then, until) => {
             println!("{}; not in force yet: waiting until {until}", shown(then));
+            Ok(())
+        }
+        Answer::Released(count) => {
+            println!("{count} let go");
             Ok(())
         }
         Answer::Refused(why) => bail!("run {pid}: {why}"),

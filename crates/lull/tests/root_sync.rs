@@ -21,7 +21,7 @@ use common::{
 use serde_json::Value;
 
 /// Programs of the observers of disks and of the page cache.
-const PROGRAMS: usize = 9;
+const PROGRAMS: usize = 12;
 
 /// Appends to a log and waits for each record, until dropped.
 struct Log {

@@ -4,6 +4,9 @@
  * how long foreground requests take with and without background in service.
  *
  *   block_bio_queue    in the submitter: tags bios whose class the request itself will not show
+ *   block_split        a part of a bio is one of its own: it has the tag of the whole
+ *   sched_waking       who works for the background (lull_serve.h)
+ *   sched_wakeup_new   … and its children
  *   ext4_sync_file     how many of the foreground wait for that file system
  *   block_rq_insert    the request waits in an elevator        (arrival)
  *   block_rq_issue     the request goes to the device          (arrival, with scheduler `none`)
@@ -11,10 +14,12 @@
  *   block_rq_merge     the request became part of another one  (gone without completion)
  *   block_rq_complete  the device is done with it
  *
- * The class is that of the first bio: ioprio class idle (the kernel derives it
- * from SCHED_IDLE too) is background, asynchronous writes are neutral (the
- * flusher's, nobody waits for them), the rest is foreground. With --protect
- * only tagged bios are foreground.
+ * The class is that of the first bio. What the job submits is background by the
+ * job's group or descent, whatever I/O class it has chosen, and so is what
+ * somebody submits who works for it, or in the name of its group. Of the others
+ * ioprio class idle (the kernel derives it from SCHED_IDLE too) is background,
+ * asynchronous writes are neutral (the flusher's, nobody waits for them), the
+ * rest is foreground. With --protect only what is named is foreground.
  *
  * What a kernel thread writes of a file system's own (its journal, its maps,
  * blocks that it gives back) is on whose behalf? Mostly of whoever writes files,
@@ -38,6 +43,7 @@
 #include <bpf/bpf_core_read.h>
 #include "lull_policy.h"
 #include "lull_task.h"
+#include "lull_interrupt.h"
 
 #define IOPRIO_CLASS_SHIFT 13
 #define IOPRIO_CLASS_IDLE 3
@@ -68,10 +74,18 @@ struct request_queue {
 struct block_device {
 	struct gendisk *bd_disk;
 };
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
 struct bio {
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
 	unsigned short bi_ioprio;
+	void *bi_private;
+	struct blkcg_gq *bi_blkg;
 };
 struct request {
 	struct request_queue *q;
@@ -144,6 +158,22 @@ struct {
 /* Set before loading. */
 const volatile __u32 recording = 0;  /* each request that ends goes into `requests` */
 const volatile __u32 syncs_told = 0; /* `syncing` is kept */
+const volatile struct lull_job job = {};
+
+static __always_inline int lull_is_of_this_job(struct task_struct *task)
+{
+	struct lull_job known = job;
+
+	return lull_is_of_job(&known, task);
+}
+
+/* Whether the task is background by itself. */
+static __always_inline int lull_is_background(struct task_struct *task)
+{
+	return task->policy == SCHED_IDLE || lull_is_of_this_job(task) || lull_in_idle_group(task);
+}
+
+#include "lull_serve.h"
 
 /* How many of the foreground wait for an ext4 to write. */
 struct {
@@ -474,6 +504,36 @@ int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_by
 	return 0;
 }
 
+/*
+ * Whether the bio is sent in the name of the job's group, as by the worker of a
+ * loop device. Groups of another hierarchy have ids of their own.
+ */
+static __always_inline int is_for_job_group(struct bio *bio, struct task_struct *task)
+{
+	struct cgroup *group;
+
+	if (!job.group || !bpf_core_field_exists(bio->bi_blkg) || !bio->bi_blkg)
+		return 0;
+	group = bio->bi_blkg->blkcg->css.cgroup;
+	return group->root == task->cgroups->dfl_cgrp->root && lull_is_group_below(group, job.group);
+}
+
+/*
+ * Whether somebody submits this for the background. A journal is everybody's, and
+ * so is what the flusher writes.
+ */
+static __always_inline int is_on_behalf(struct bio *bio, struct task_struct *task)
+{
+	__u32 sync = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_SYNC);
+
+	if (task->flags & PF_KTHREAD) {
+		if ((bio->bi_opf & REQ_OP_MASK) == REQ_OP_WRITE &&
+		    (!(bio->bi_opf & sync) || is_journal()))
+			return 0;
+	}
+	return lull_serves_background(task) || is_for_job_group(bio, task);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(lull_bio_queue, struct bio *bio)
 {
@@ -484,12 +544,16 @@ int BPF_PROG(lull_bio_queue, struct bio *bio)
 
 	if (!device_of(bio->bi_bdev->bd_disk, &slot))
 		return 0;
-	if (protect && lull_is_protected(task))
-		tag = LULL_FOREGROUND;
-	else if (lull_in_idle_group(task))
+	if (lull_is_of_this_job(task))
 		tag = LULL_BACKGROUND;
 	else if (is_upkeep(task, bio->bi_opf))
 		tag = LULL_NEUTRAL;
+	else if (is_on_behalf(bio, task))
+		tag = LULL_BACKGROUND;
+	else if (protect && lull_is_protected(task))
+		tag = LULL_FOREGROUND;
+	else if (lull_in_idle_group(task))
+		tag = LULL_BACKGROUND;
 	else
 		is_tagged = 0;
 	note_flush(bio, slot, is_tagged && tag != LULL_FOREGROUND);
@@ -497,6 +561,38 @@ int BPF_PROG(lull_bio_queue, struct bio *bio)
 		bpf_map_update_elem(&tags, &key, &tag, BPF_ANY);
 	else
 		bpf_map_delete_elem(&tags, &key);
+	return 0;
+}
+
+/* `part` goes first; the whole is cut at its end and goes on, with the tag it has. */
+SEC("tp_btf/block_split")
+int BPF_PROG(lull_split, struct bio *part)
+{
+	__u64 key = (__u64)(unsigned long)part;
+	__u64 whole = (__u64)(unsigned long)part->bi_private;
+	__u32 *found = bpf_map_lookup_elem(&tags, &whole);
+	__u32 tag;
+
+	if (found) {
+		tag = *found;
+		bpf_map_update_elem(&tags, &key, &tag, BPF_ANY);
+	} else {
+		bpf_map_delete_elem(&tags, &key);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(lull_block_waking, struct task_struct *woken)
+{
+	lull_note_waking(ctx, woken);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(lull_block_birth, struct task_struct *child)
+{
+	lull_note_birth(child);
 	return 0;
 }
 
@@ -511,7 +607,7 @@ static __always_inline void count_sync(long long change)
 	__u64 *waiting;
 	__u32 key = 0;
 
-	if (task->policy == SCHED_IDLE || lull_in_idle_group(task))
+	if (lull_is_background(task) || lull_serves_background(task))
 		return;
 	waiting = bpf_map_lookup_elem(&syncing, &key);
 	if (waiting && (long long)__sync_fetch_and_add(waiting, change) + change < 0)

@@ -221,6 +221,25 @@ int lull_open_windows(struct lull_each_connection *each)
 	return 0;
 }
 
+/* What the job has connected before the programs on its group were there. */
+SEC("iter/tcp")
+int lull_mark_connections(struct lull_each_connection *each)
+{
+	struct sock_common *connection = each->connection;
+	struct tcp_sock *tp;
+	struct sock *sk;
+
+	if (!connection)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(connection);
+	if (!tp)
+		return 0;
+	sk = (struct sock *)tp;
+	if (is_of_job(sk))
+		LULL_MARK(tp, sk->__sk_common.skc_family, 1);
+	return 0;
+}
+
 SEC("sockops")
 int lull_sock_ops(struct bpf_sock_ops *ctx)
 {

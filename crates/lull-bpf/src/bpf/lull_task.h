@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which class a task is of, as far as the task itself shows it: idle CPU class
- * of its own or of a group above it, and what --protect names. For any task
- * that a BTF-typed program was given, not only for the current one.
+ * Which class a task is of, as far as the task itself shows it: that it belongs
+ * to the job, by its control group or its descent, an idle CPU class of its own or
+ * of a group above it, and what --protect names. For any task that a BTF-typed
+ * program was given, not only for the current one.
  */
 #ifndef LULL_TASK_H
 #define LULL_TASK_H
@@ -10,6 +11,8 @@
 #define SCHED_IDLE 5
 #define PF_KTHREAD 0x00200000
 #define LULL_PARENTS 8
+/* Shells, their scripts and what those start: far more than a job is deep. */
+#define LULL_ANCESTORS 32
 
 /* The few kernel structures that are read, by name; CO-RE finds the offsets, and the sizes of what
  * is unsigned on both sides. */
@@ -21,6 +24,7 @@ struct task_group {
 struct kernfs_node {
 	__u64 id;
 };
+struct cgroup_root;
 struct cgroup;
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
@@ -29,6 +33,7 @@ struct cgroup_subsys_state {
 struct cgroup {
 	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 struct css_set {
 	struct cgroup *dfl_cgrp;
@@ -56,6 +61,13 @@ struct {
 /* Set before loading. */
 const volatile __u32 protect = 0;     /* only what protected_ids names is foreground */
 const volatile __u32 task_groups = 0; /* sched_task_group->idle exists here */
+
+/* Which tasks are the job's; all 0: none is known. */
+struct lull_job {
+	__u64 group;  /* cgroup v2 id */
+	__u32 root;   /* without a group: all that descends from this process, */
+	__u32 helper; /* but not what descends from this one */
+};
 
 /* Whether cpu.idle is set in the task's CPU group or in one above it. */
 static __always_inline int lull_in_idle_group(struct task_struct *task)
@@ -93,6 +105,29 @@ static __always_inline int lull_is_group_below(struct cgroup *group, __u64 id)
 static __always_inline int lull_in_group(struct task_struct *task, __u64 id)
 {
 	return lull_is_group_below(task->cgroups->dfl_cgrp, id);
+}
+
+/*
+ * Whether the task belongs to the job, whatever classes it has: by its group, or
+ * where there is none by its descent. The job's helpers and what they start do not.
+ */
+static __always_inline int lull_is_of_job(const struct lull_job *job, struct task_struct *task)
+{
+	__u32 tgid;
+
+	if (job->group)
+		return lull_in_group(task, job->group);
+	if (!job->root)
+		return 0;
+	for (int level = 0; level < LULL_ANCESTORS; level++) {
+		tgid = task->tgid;
+		if (tgid <= 1 || tgid == job->helper)
+			return 0;
+		if (tgid == job->root)
+			return level > 0;
+		task = task->real_parent;
+	}
+	return 0;
 }
 
 /* Whether a cgroup v2 group, or one above it, is under --protect. */

@@ -10,13 +10,14 @@
 //!   job → front   EXEC_FAILED + errno       and exits with 127 or 126
 //! ```
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use libc::sock_filter;
 
 use crate::job::passing::{Channel, Packet};
+use crate::marks::apply::{decimal, parse_decimal};
 use crate::seccomp::listener;
 
 /// First byte of the job's messages.
@@ -36,7 +37,14 @@ pub const STATUS_LULL_FAILED: i32 = 125;
 pub struct Command {
     words: Vec<CString>,
     pointers: Vec<*const libc::c_char>,
+    /// The process that the environment was given to.
+    given_to: libc::pid_t,
 }
+
+/// Variables that name the process to which something was given (sd_listen_fds(3), sd_watchdog_enabled(3)).
+const NAMING: [&CStr; 2] = [c"LISTEN_PID", c"WATCHDOG_PID"];
+/// … and one that does so by the number of a pidfd; without it LISTEN_PID counts.
+const NAMING_PIDFD: &CStr = c"LISTEN_PIDFDID";
 
 impl Command {
     /// From the words of the command line; none may hold a zero byte.
@@ -49,14 +57,47 @@ impl Command {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no command"));
         }
         let pointers = words.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]).collect();
-        Ok(Self { words, pointers })
+        // SAFETY: only asks.
+        Ok(Self { words, pointers, given_to: unsafe { libc::getpid() } })
     }
 
-    /// Becomes the command; returns only the error.
-    fn execute(&self) -> io::Error {
+    /// Becomes the command, with the signal mask that the shell gave; returns only the error.
+    ///
+    /// # Safety
+    /// The process has one thread.
+    pub unsafe fn execute(&self, mask: &libc::sigset_t) -> io::Error {
+        // SAFETY: plain dispositions and a mask. Rust's start-up ignored SIGPIPE.
+        unsafe {
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            libc::sigprocmask(libc::SIG_SETMASK, mask, std::ptr::null_mut());
+        }
+        // SAFETY: by the caller's word nobody else reads the environment.
+        unsafe { self.take_over() };
         // SAFETY: both are terminated and live; on success this image ends.
         unsafe { libc::execvp(self.words[0].as_ptr(), self.pointers.as_ptr()) };
         io::Error::last_os_error()
+    }
+
+    /// What was given to the process that the service manager started is now this one's.
+    ///
+    /// # Safety
+    /// The process has one thread.
+    unsafe fn take_over(&self) {
+        let (own, length) = decimal(std::process::id().cast_signed());
+        let mut text = [0_u8; 16];
+        text[..length].copy_from_slice(&own[..length]);
+        for name in NAMING {
+            // SAFETY: names and values are C strings, and nobody else uses the environment.
+            unsafe {
+                let value = libc::getenv(name.as_ptr());
+                let is_given = !value.is_null()
+                    && parse_decimal(CStr::from_ptr(value).to_bytes()) == Some(self.given_to);
+                if is_given {
+                    libc::setenv(name.as_ptr(), text.as_ptr().cast(), 1);
+                    libc::unsetenv(NAMING_PIDFD.as_ptr());
+                }
+            }
+        }
     }
 }
 
@@ -147,12 +188,8 @@ impl Launch<'_> {
             unsafe { libc::_exit(STATUS_LULL_FAILED) };
         }
         drop(held);
-        // SAFETY: plain dispositions and the mask that the shell gave us. Rust's start-up ignored SIGPIPE.
-        unsafe {
-            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const self.mask, std::ptr::null_mut());
-        }
-        let error = self.command.execute();
+        // SAFETY: just forked.
+        let error = unsafe { self.command.execute(&self.mask) };
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
         tell(raw, EXEC_FAILED, errno, None);
         let status = if errno == libc::ENOENT { STATUS_NOT_FOUND } else { STATUS_NOT_EXECUTABLE };

@@ -9,6 +9,9 @@ use nix::sys::socket::{
     socketpair,
 };
 
+/// Room for most messages.
+const USUAL_BYTES: usize = 64 * 1024;
+
 /// One end of a pair.
 #[derive(Debug)]
 pub struct Channel(OwnedFd);
@@ -51,7 +54,7 @@ impl Channel {
     /// # Errors
     /// Only what the socket layer itself reports.
     pub fn receive(&self, now: bool) -> io::Result<Packet> {
-        let mut bytes = vec![0; 64 * 1024];
+        let mut bytes = vec![0; USUAL_BYTES.max(self.next_bytes())];
         let mut control = nix::cmsg_space!([i32; 1]);
         let mut flags = MsgFlags::MSG_CMSG_CLOEXEC;
         flags.set(MsgFlags::MSG_DONTWAIT, now);
@@ -80,6 +83,16 @@ impl Channel {
         }
         bytes.truncate(length);
         Ok(Packet::Message(bytes, fd))
+    }
+}
+
+impl Channel {
+    /// The length of the next message, if it is there.
+    fn next_bytes(&self) -> usize {
+        let flags = libc::MSG_PEEK | libc::MSG_TRUNC | libc::MSG_DONTWAIT;
+        // SAFETY: nothing is written to a buffer of no length.
+        let length = unsafe { libc::recv(self.0.as_raw_fd(), std::ptr::null_mut(), 0, flags) };
+        usize::try_from(length).unwrap_or(0)
     }
 }
 

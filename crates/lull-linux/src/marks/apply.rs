@@ -14,7 +14,7 @@ pub(super) const OOM_SCORE_STEP: i32 = 1000;
 const OOM_SCORE_MAX: i32 = 1000;
 /// Long enough for timers to fire together, short beside the disk's and the user's times.
 const TIMER_SLACK_NS: libc::c_ulong = 1_000_000;
-const NICE_LOWEST: libc::c_int = 19;
+pub(super) const NICE_LOWEST: libc::c_int = 19;
 pub(super) const IOPRIO_WHO_PROCESS: libc::c_int = 1;
 
 /// One mark.
@@ -139,7 +139,7 @@ pub(super) const fn raised(old: i32) -> i32 {
 }
 
 /// Parses a decimal number up to the first byte that is none, without allocation.
-pub(super) fn parse_decimal(text: &[u8]) -> Option<i32> {
+pub(crate) fn parse_decimal(text: &[u8]) -> Option<i32> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
         rest => (false, rest),
@@ -154,7 +154,7 @@ pub(super) fn parse_decimal(text: &[u8]) -> Option<i32> {
 }
 
 /// A number's decimal digits and their count, without allocation.
-pub(super) fn decimal(value: i32) -> ([u8; 12], usize) {
+pub(crate) fn decimal(value: i32) -> ([u8; 12], usize) {
     let mut reversed = [0_u8; 12];
     let mut count = 0;
     let mut rest = value.unsigned_abs();

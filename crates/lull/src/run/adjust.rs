@@ -9,6 +9,8 @@
 //! knows no file rights. So the supervisor asks the kernel who is at the other end, and obeys its own user and root; and
 //! `lull set` talks to nobody else either, since anybody may take a name. The names are those of a network namespace.
 //!
+//! `--release` goes another way: see [`release`](super::release).
+//!
 //! The supervisor may outlive the job for a while, and who has no process left has nothing to set: that is refused.
 //!
 //! PID is the number of `lull run`, as the shell's `$!` gives it.
@@ -23,6 +25,8 @@ use lull_core::RoomSetting;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use serde::{Deserialize, Serialize};
 
+use super::helper;
+use super::release::Asker;
 use super::settings::thresholds;
 
 /// How long either end waits for the other's line.
@@ -39,6 +43,9 @@ const NOT_MANAGED: &str =
 pub(crate) struct Request {
     pub(crate) mem_low_bytes: Option<u64>,
     pub(crate) mem_high_bytes: Option<u64>,
+    /// Whether what the command has left behind is let go.
+    #[serde(default)]
+    pub(crate) release: bool,
 }
 
 /// The answer.
@@ -48,6 +55,8 @@ pub(crate) enum Answer {
     Done(RoomSetting),
     /// It is kept, and will be in force after something else, which is named for a person.
     Waits(RoomSetting, String),
+    /// So many processes were let go.
+    Released(usize),
     /// It is not; why.
     Refused(String),
 }
@@ -96,7 +105,7 @@ pub(crate) fn read_line(stream: &UnixStream) -> io::Result<String> {
 }
 
 /// Serves a run's socket from a thread of its own, until the process ends. `set` is given what is to be in force from then on;
-/// `None`: there is nothing to set. `is_over` says whether the job has ended.
+/// `None`: there is nothing to set. `release` lets go. `is_over` says whether the job has ended.
 ///
 /// # Errors
 /// When the name is taken.
@@ -104,16 +113,16 @@ pub(crate) fn serve(
     pid: u32,
     mut now: RoomSetting,
     set: Option<Setter>,
+    release: Asker,
     is_over: impl Fn() -> bool + Send + 'static,
 ) -> io::Result<()> {
     let listener = UnixListener::bind_addr(&address(pid)?)?;
-    std::thread::spawn(move || {
+    helper::thread(move || {
         for stream in listener.incoming().flatten() {
             let answer = match (is_trusted(&stream), &set) {
                 (false, _) => Answer::Refused("it belongs to another user".to_owned()),
                 _ if is_over() => Answer::Refused("its job has ended".to_owned()),
-                (_, None) => Answer::Refused(NOT_MANAGED.to_owned()),
-                (true, Some(set)) => answer(&stream, &mut now, set),
+                (true, set) => answer(&stream, &mut now, set.as_ref(), &release),
             };
             // Whoever asked may have gone.
             let _ = reply(&stream, &answer);
@@ -122,10 +131,14 @@ pub(crate) fn serve(
     Ok(())
 }
 
-fn answer(stream: &UnixStream, now: &mut RoomSetting, set: &dyn Fn(RoomSetting) -> Passed) -> Answer {
+fn answer(stream: &UnixStream, now: &mut RoomSetting, set: Option<&Setter>, release: &Asker) -> Answer {
     let asked = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| read_line(stream));
     let request =
         asked.map_err(anyhow::Error::from).and_then(|line| Ok(serde_json::from_str::<Request>(&line)?));
+    if request.as_ref().is_ok_and(|request| request.release) {
+        return release().map_or_else(Answer::Refused, Answer::Released);
+    }
+    let Some(set) = set else { return Answer::Refused(NOT_MANAGED.to_owned()) };
     match request.and_then(|request| request.over(*now)) {
         Ok(setting) => {
             let answer = match set(setting) {

@@ -21,6 +21,7 @@ use lull_linux::sense::processes;
 
 use super::cpu::{Cpu, CpuAim};
 use super::family::Family;
+use super::helper;
 use super::hold_gate::HoldGate;
 use super::settings::{RunSettings, SensorChoice};
 use super::slo::Slo;
@@ -105,7 +106,7 @@ fn load(
         job_group: family.group_id(),
     };
     let family = family.clone();
-    std::thread::spawn(move || {
+    helper::thread(move || {
         std::thread::sleep(SHORT_JOB);
         if waits {
             let mut others = Others::of(family);

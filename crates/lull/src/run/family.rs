@@ -1,14 +1,23 @@
 //! The processes of a job: those of its control group, or without one what descends from the front except lull's own
 //! helpers.
+//!
+//! Without a group children outlive their parents: while the front lives they become its own, since it is then a subreaper
+//! (prctl(2)); of those that go on after it, and after it was killed, each that was ever seen is known, with what descends from
+//! it. A process that comes and loses its parents between two looks, after the front's end, is not found.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use lull_bpf::Job;
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
+use lull_linux::root::Root;
 use lull_linux::sense::{machine, pressure, processes};
-use lull_linux::stat_line::parent_of;
+use lull_linux::stat_line::{StatLine, parent_of};
+
+use super::helper::HELPERS;
 
 /// How to find the job's processes.
 #[derive(Clone, Debug)]
@@ -16,6 +25,8 @@ pub(crate) struct Family {
     groups: Vec<PathBuf>,
     front: i32,
     own: i32,
+    /// Without a group: those that were ever seen, by id, with their start times.
+    known: Arc<Mutex<HashMap<i32, u64>>>,
 }
 
 impl Family {
@@ -23,7 +34,8 @@ impl Family {
     pub(crate) fn of_supervisor(group: Option<&JobGroup>) -> Self {
         // SAFETY: both only ask.
         let (front, own) = unsafe { (libc::getppid(), libc::getpid()) };
-        Self { groups: group.map(JobGroup::paths).unwrap_or_default(), front, own }
+        let groups = group.map(JobGroup::paths).unwrap_or_default();
+        Self { groups, front, own, known: Arc::default() }
     }
 
     /// Front and supervisor.
@@ -39,6 +51,12 @@ impl Family {
     /// The id of the job's v2 control group: its inode.
     pub(crate) fn group_id(&self) -> Option<u64> {
         Some(self.v2_group()?.metadata().ok()?.ino())
+    }
+
+    /// How the observers of the disks tell the job's tasks.
+    pub(crate) fn job(&self) -> Job {
+        let [root, helper] = [self.front, self.own].map(|pid| u32::try_from(pid).unwrap_or(0));
+        Job { group: self.group_id(), root, helper }
     }
 
     /// The processor time that the job has used; `None` without a control group that accounts it.
@@ -64,23 +82,33 @@ impl Family {
             Some(group) => std::fs::read_to_string(group.join("cgroup.procs"))
                 .map(|text| text.lines().filter_map(|line| line.parse().ok()).collect())
                 .unwrap_or_default(),
-            None => descendants(self.front, self.own),
+            None => {
+                // SAFETY: only asks. Of whoever is born later the front's number may be another's.
+                let front = Some(self.front).filter(|front| unsafe { libc::getppid() } == *front);
+                descendants(front, self.own, &mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+            }
         }
     }
 }
 
-/// All descendants of `front` except `own` and other processes of lull.
-fn descendants(front: i32, own: i32) -> Vec<i32> {
-    let mut parents = HashMap::new();
+/// All descendants of `front` and of those that are `known` already, except `own` and other processes of lull. They are known from
+/// then on, as long as they live.
+fn descendants(front: Option<i32>, own: i32, known: &mut HashMap<i32, u64>) -> Vec<i32> {
+    let (mut parents, mut starts) = (HashMap::new(), HashMap::new());
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let root = Root::real();
     for pid in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
-        if let Some(parent) = parent_of(pid) {
+        let line = StatLine::read(&root, pid);
+        if let Some((parent, start)) = line.and_then(|line| Some((line.parent()?, line.start_ticks()?))) {
             parents.insert(pid, parent);
+            starts.insert(pid, start);
         }
     }
+    let is_helper = |pid: i32| pid == own || leads_as_helper(&root, pid);
+    known.retain(|pid, start| starts.get(pid) == Some(start) && !is_helper(*pid));
     let comes_from = |mut pid: i32| {
         while pid > 1 {
-            if pid == front {
+            if Some(pid) == front || known.contains_key(&pid) {
                 return true;
             }
             // What the supervisor has started is the user's measure, not the job.
@@ -91,10 +119,22 @@ fn descendants(front: i32, own: i32) -> Vec<i32> {
         }
         false
     };
-    // SAFETY: getsid only asks; the helpers lead sessions of their own.
-    let is_helper =
-        |pid: i32| pid == own || (parents.get(&pid) == Some(&front) && unsafe { libc::getsid(pid) } == pid);
-    parents.keys().copied().filter(|pid| *pid != front && !is_helper(*pid) && comes_from(*pid)).collect()
+    let found: Vec<i32> = parents
+        .keys()
+        .copied()
+        .filter(|pid| Some(*pid) != front && comes_from(*pid) && !is_helper(*pid))
+        .collect();
+    known.extend(found.iter().filter_map(|pid| Some((*pid, *starts.get(pid)?))));
+    found
+}
+
+/// Whether this is a helper of a lull's, by its name and because it leads a session.
+fn leads_as_helper(root: &Root, pid: i32) -> bool {
+    let is_named = root
+        .read(format!("/proc/{pid}/comm"))
+        .is_some_and(|name| HELPERS.iter().any(|helper| name.trim_end().as_bytes() == helper.to_bytes()));
+    // SAFETY: getsid only asks.
+    is_named && unsafe { libc::getsid(pid) } == pid
 }
 
 /// Whether `pid` is `ancestor` or descends from it.

@@ -151,8 +151,8 @@ pub(crate) type Respawn = Box<dyn Fn(Option<Pid>) -> anyhow::Result<Pid>>;
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
     pub(crate) summary: Option<Box<super::summary::Summary>>,
-    /// The supervisor died before the job did.
-    pub(crate) lost_supervisor: bool,
+    /// The supervisor died before the job did; how.
+    pub(crate) lost_supervisor: Option<String>,
     /// How long the job ran.
     pub(crate) wall: lull_core::Nanos,
 }
@@ -162,14 +162,17 @@ pub(crate) struct Front {
     signals: SignalFd,
     helpers: Helpers,
     status: StatusLine,
-    lost_supervisor: bool,
+    /// The supervisor that has died, until it is known how.
+    lost_supervisor: Option<Pid>,
+    how_lost: Option<String>,
     respawns: u32,
     relieved: bool,
 }
 
 impl Front {
     pub(crate) fn new(job: Pid, signals: SignalFd, helpers: Helpers, status: StatusLine) -> Self {
-        Self { job, signals, helpers, status, lost_supervisor: false, respawns: 0, relieved: false }
+        let (lost_supervisor, how_lost) = (None, None);
+        Self { job, signals, helpers, status, lost_supervisor, how_lost, respawns: 0, relieved: false }
     }
 
     /// Stays until the job has ended, and until the supervisor has summed up if that is wanted: one that has just begun to
@@ -207,7 +210,7 @@ impl Front {
         let wall = lull_linux::clock::now().since(began);
         self.status.clear();
         let summary = if wants_summary { self.last_words() } else { None };
-        Ok(Outcome { ending, wall, summary, lost_supervisor: self.lost_supervisor })
+        Ok(Outcome { ending, wall, summary, lost_supervisor: self.how_lost() })
     }
 
     /// Both others are dead: trapped calls are ours to pass.
@@ -264,9 +267,7 @@ impl Front {
                 },
                 Ok(Packet::Nothing) => return None,
                 Ok(Packet::Closed) | Err(_) => {
-                    if self.helpers.supervisor.take().is_some() {
-                        self.lost_supervisor = true;
-                    }
+                    self.lost_supervisor = self.helpers.supervisor.take().or(self.lost_supervisor);
                     return None;
                 }
             }
@@ -320,7 +321,9 @@ impl Front {
                     return Ok(Some(Ending::Killed(signal)));
                 }
                 Ok(WaitStatus::Stopped(pid, signal)) if pid == self.job => self.stop_like_the_job(signal),
-                Ok(WaitStatus::Exited(pid, _) | WaitStatus::Signaled(pid, ..)) => self.lost(pid),
+                Ok(end @ (WaitStatus::Exited(pid, _) | WaitStatus::Signaled(pid, ..))) => {
+                    self.lost(pid, end);
+                }
                 Ok(WaitStatus::StillAlive) => return Ok(None),
                 Ok(_) | Err(nix::errno::Errno::EINTR) => {}
                 Err(error) => return Err(error).context("lost the job"),
@@ -346,11 +349,14 @@ impl Front {
         let _ = set.thread_block();
     }
 
-    fn lost(&mut self, pid: Pid) {
+    fn lost(&mut self, pid: Pid, end: WaitStatus) {
         if self.helpers.supervisor == Some(pid) {
             self.hear();
             self.helpers.supervisor = None;
-            self.lost_supervisor = true;
+            self.lost_supervisor = Some(pid);
+        }
+        if self.lost_supervisor == Some(pid) {
+            self.how_lost = Some(how_it_ended(end));
         } else if self.helpers.guardian == Some(pid) {
             self.helpers.guardian = None;
             if self.respawns < MAX_RESPAWNS {
@@ -358,6 +364,17 @@ impl Front {
                 self.helpers.guardian = (self.helpers.respawn)(self.helpers.supervisor).ok();
             }
         }
+    }
+
+    /// How the supervisor died, if it did before the job.
+    fn how_lost(&mut self) -> Option<String> {
+        let pid = self.lost_supervisor?;
+        if self.how_lost.is_none()
+            && let Ok(end) = waitpid(pid, None)
+        {
+            self.how_lost = Some(how_it_ended(end));
+        }
+        self.how_lost.take().or_else(|| Some("has ended".to_owned()))
     }
 
     /// Tells the supervisor that the job has ended and takes its summary. Who is tired of waiting may send a signal.
@@ -398,6 +415,23 @@ impl Front {
             is_interrupted |= ENDS.iter().any(ends);
         }
         is_interrupted
+    }
+}
+
+/// The end of a helper, for people.
+fn how_it_ended(end: WaitStatus) -> String {
+    let is_over_limit = || {
+        use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+        getrlimit(Resource::RLIMIT_CPU).is_ok_and(|(_, most)| most != RLIM_INFINITY)
+    };
+    match end {
+        WaitStatus::Signaled(_, Signal::SIGKILL, _) if is_over_limit() => {
+            "was killed, maybe by the limit of CPU time (ulimit -t)".to_owned()
+        }
+        WaitStatus::Signaled(_, Signal::SIGKILL, _) => "was killed".to_owned(),
+        WaitStatus::Signaled(_, signal, _) => format!("was ended by {signal}"),
+        WaitStatus::Exited(_, status) if status != 0 => format!("failed (exit status {status})"),
+        _ => "has ended".to_owned(),
     }
 }
 

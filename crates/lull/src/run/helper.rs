@@ -1,25 +1,44 @@
 //! Forking lull's own helper processes off the front.
 //!
 //! A helper leads a session of its own, so that the terminal's signals pass it by; it holds none of the descriptors that
-//! the shell gave the job (a pipe would never end), and works in `/`. What people send to end, stop or tell a program is
+//! the shell gave the job (a pipe would never end), and works in `/`. Limits that were set for the job (ulimit) are not its own. What people send to end, stop or tell a program is
 //! blocked: a service manager and `pkill` send it to every process of the run, and it is the job that it is meant for. A
 //! helper that ended before a job that takes its time would make the job's calls fail.
 
+use std::ffi::CStr;
 use std::os::fd::RawFd;
 
 use anyhow::Context;
 use lull_linux::probe::elsewhere;
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use super::front;
+
+/// Their names, as `ps` shows them. The kernel cuts a name after 15 bytes.
+pub(crate) const SUPERVISOR: &CStr = c"lull-supervisor";
+pub(crate) const GUARDIAN: &CStr = c"lull-guardian";
+pub(crate) const HELPERS: [&CStr; 2] = [SUPERVISOR, GUARDIAN];
+
+/// Limits that are the job's: a helper takes what it may have.
+const LIMITS: [Resource; 8] = [
+    Resource::RLIMIT_CPU,
+    Resource::RLIMIT_NPROC,
+    Resource::RLIMIT_NOFILE,
+    Resource::RLIMIT_AS,
+    Resource::RLIMIT_DATA,
+    Resource::RLIMIT_STACK,
+    Resource::RLIMIT_FSIZE,
+    Resource::RLIMIT_MEMLOCK,
+];
 
 /// Forks a helper that runs `body` and exits. `keep`: the descriptors that it needs besides 0 to 2, which become
 /// `/dev/null`, and the one through which control groups are reached ([`elsewhere`]).
 ///
 /// # Errors
 /// When the process cannot be forked.
-pub(crate) fn spawn(name: &std::ffi::CStr, keep: &[RawFd], body: impl FnOnce()) -> anyhow::Result<Pid> {
+pub(crate) fn spawn(name: &CStr, keep: &[RawFd], body: impl FnOnce()) -> anyhow::Result<Pid> {
     // SAFETY: the front has one thread, so the child may do anything.
     match unsafe { fork() }.context("cannot fork")? {
         ForkResult::Parent { child } => Ok(child),
@@ -33,7 +52,8 @@ pub(crate) fn spawn(name: &std::ffi::CStr, keep: &[RawFd], body: impl FnOnce()) 
     }
 }
 
-fn prepare(name: &std::ffi::CStr, keep: &[RawFd]) {
+fn prepare(name: &CStr, keep: &[RawFd]) {
+    LIMITS.into_iter().for_each(raise);
     let _ = nix::unistd::setsid();
     let _ = std::env::set_current_dir("/");
     // SAFETY: the name is copied; plain integers otherwise.
@@ -47,8 +67,25 @@ fn prepare(name: &std::ffi::CStr, keep: &[RawFd]) {
     }
     close_others(keep);
     let mut blocked = SigSet::empty();
-    front::FORWARDED.iter().chain(&[Signal::SIGTSTP]).for_each(|signal| blocked.add(*signal));
+    front::FORWARDED
+        .iter()
+        .chain(&[Signal::SIGTSTP, Signal::SIGXCPU])
+        .for_each(|signal| blocked.add(*signal));
     let _ = blocked.thread_set_mask();
+}
+
+/// Takes away a limit that was set for the job, as far as this user may.
+fn raise(limit: Resource) {
+    let Ok((_, most)) = getrlimit(limit) else { return };
+    if setrlimit(limit, RLIM_INFINITY, RLIM_INFINITY).is_err() {
+        // Up to the hard limit everybody may.
+        let _ = setrlimit(limit, most, most);
+    }
+}
+
+/// Starts a thread of a helper. Where the user may have no more the work is left undone: its ends of channels close.
+pub(crate) fn thread<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> bool {
+    std::thread::Builder::new().spawn(body).is_ok()
 }
 
 /// Closes every descriptor from 3 on that is not in `keep`.

@@ -158,6 +158,12 @@ impl HoldGate {
         is_empty(self.group.as_ref())
     }
 
+    /// Lets the job go, and gives its group away: nothing is held from then on.
+    pub(crate) fn give_up(mut self) -> Option<JobGroup> {
+        self.release();
+        self.group
+    }
+
     /// Lets the job go, and removes the group if it is empty.
     pub(crate) fn finish(self, shed: &Shed) {
         remove_if_empty(self.group, shed);

@@ -38,6 +38,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cpu_start::at_normal_priority;
 use super::family::Family;
+use super::helper;
 use super::summary::bytes;
 use super::supervisor::Nudge;
 use keeper::Keeper;
@@ -225,7 +226,7 @@ impl Memory {
         let room = Arc::new(Mutex::new(RoomShown::default()));
         start_room(aim, &family, group, (&link, &room), room_orders);
         let (linked, showing) = (Arc::clone(&link), Arc::clone(&shown));
-        std::thread::spawn(move || match at_normal_priority(|| PageSensor::load(&settings)) {
+        helper::thread(move || match at_normal_priority(|| PageSensor::load(&settings)) {
             Ok(sensor) => {
                 // Nobody keeps room any more: the job has ended.
                 let _ = to_room.send(RoomOrder::Shed(aim));
@@ -293,7 +294,7 @@ fn start_room(
         let family = family.clone();
         let processes = ProcessMemory::new(Box::new(move || family.pids()));
         let launderer = Launderer::new(root.clone(), group, processes, Arc::clone(link), Arc::clone(shown));
-        std::thread::spawn(move || launderer.run());
+        helper::thread(move || launderer.run());
     }
     let family = family.clone();
     let job = thresholds::choose(&root, group.clone(), Box::new(move || family.pids()));
@@ -306,7 +307,7 @@ fn start_room(
         Arc::clone(link),
         Arc::clone(shown),
     );
-    std::thread::spawn(move || keeper.run(orders));
+    helper::thread(move || keeper.run(orders));
 }
 
 impl Drop for Memory {

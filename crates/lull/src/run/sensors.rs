@@ -56,7 +56,9 @@ pub(crate) fn start(settings: &RunSettings, family: &Family) -> Sensors {
     let chosen = if settings.watches_disks { choose(&settings.disks, &mut notes) } else { Vec::new() };
     let mut bpf = match settings.sensor {
         SensorChoice::Auto | SensorChoice::Bpf if settings.watches_disks => {
-            BlockSensor::load(&settings.protect).map_err(|error| notes.push(error.to_string())).ok()
+            BlockSensor::load_for(family.job(), &settings.protect)
+                .map_err(|error| notes.push(error.to_string()))
+                .ok()
         }
         _ => None,
     };

@@ -39,6 +39,8 @@ use nix::sys::signal::SigSet;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
+use super::helper;
+
 /// How often values are expected and pages are asked.
 const PERIOD: Nanos = Nanos::from_secs(1);
 /// A page that takes longer has no value.
@@ -207,7 +209,7 @@ impl Slo {
             Source::Command { text, dir } => {
                 let mut child = shell(text, dir)?;
                 let output = child.stdout.take();
-                std::thread::spawn(move || {
+                helper::thread(move || {
                     let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines());
                     lines.map_while(Result::ok).try_for_each(|line| {
                         sender.send(Given::of(number_in(&line), || {
@@ -219,7 +221,7 @@ impl Slo {
             }
             Source::Page { url, metric } => {
                 let (asked, wanted) = (url.clone(), metric.clone());
-                std::thread::spawn(move || ask(&asked, &wanted, &sender));
+                helper::thread(move || ask(&asked, &wanted, &sender));
                 (metric.clone(), format!("{url} {metric}"), None)
             }
         };
@@ -230,7 +232,7 @@ impl Slo {
             command: command.as_ref().map(|child| Pid::from_raw(child.id().cast_signed())),
             complaints: complaints.clone(),
         };
-        std::thread::spawn(move || watch.run(&given, SILENCE, nudge));
+        helper::thread(move || watch.run(&given, SILENCE, nudge));
         Ok(Self { name, is_rate: choice.is_rate, sums, command, is_over })
     }
 

@@ -19,7 +19,7 @@ use lull_linux::clock;
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::sessions::Sessions;
-use lull_linux::marks::{Mark, MarkSet, come_first, let_others_run};
+use lull_linux::marks::{Mark, MarkSet, Plain, come_first, let_others_run};
 use lull_linux::seccomp::Listener;
 use lull_linux::seccomp::listener::Received;
 
@@ -27,17 +27,19 @@ use super::adjust;
 use super::cpu_start::{CpuStart, at_normal_priority};
 use super::engine::{Engine, Next, Verdict};
 use super::family::Family;
+use super::helper;
 use super::hold_gate::HoldGate;
 use super::memory::MemoryAim;
 use super::memory::shed::Shed;
 use super::memory::start::{Begins, MemoryStart};
 use super::messages::{FromSupervisor, ToSupervisor};
-use super::net::queues::{Queues, release};
+use super::net::queues::{Queues, release as release_queues};
 use super::net::when_used::WhenUsed;
 use super::net::{self, Net};
 use super::quiet::Quiet;
 use super::reader::ReadAhead;
 use super::regulator::Regulator;
+use super::release;
 use super::sensors::{self, Sensors};
 use super::settings::{LendNet, ResourceChoice, RunSettings, SensorChoice};
 use super::slo::{Complaints, Slo};
@@ -49,6 +51,8 @@ const HEAL_EVERY: Nanos = Nanos::from_millis(50);
 const SESSIONS_EVERY: Nanos = Nanos::from_secs(1);
 /// How often to look whether the job's last process is gone, once its first is.
 const GROUP_CHECK: Nanos = Nanos::from_millis(200);
+/// How long an answer to `lull set` may take to be written before this process ends.
+const GOODBYE: std::time::Duration = std::time::Duration::from_millis(100);
 /// Sleeping may not overshoot: the interval is as short as tens of microseconds.
 const TIMER_SLACK_NS: libc::c_ulong = 1;
 
@@ -56,13 +60,15 @@ const TIMER_SLACK_NS: libc::c_ulong = 1;
 const CPUS_NEED_BPF: &str = "the CPUs are watched by BPF alone, which cannot be had or is not wanted; the kernel's priorities alone \
                              hold the job; `lull doctor` says more";
 
+/// Why the calls are not held.
+const NO_THREAD: &str = "this user may have no more threads (ulimit -u), and lull needs some: the job runs at low priority, ungated";
+
 /// The nice value that weighs least.
 pub(crate) const LOWEST: libc::c_int = 19;
 
 /// What the supervisor is born with.
 pub(crate) struct Supervisor {
     pub(crate) settings: RunSettings,
-    pub(crate) command: Vec<String>,
     pub(crate) channel: Channel,
     pub(crate) shared: Arc<Shared>,
     pub(crate) group: Option<JobGroup>,
@@ -249,6 +255,7 @@ impl Supervisor {
 
     /// Lives until the job is gone.
     pub(crate) fn run(mut self) {
+        let plain = Plain::of_self();
         // SAFETY: plain integers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
         let quiet = self.settings.watches_disks.then(Quiet::begin);
@@ -298,7 +305,11 @@ impl Supervisor {
             let (has_ended, family) = (Arc::clone(&has_ended), family.clone());
             move || has_ended.load(Ordering::SeqCst) && family.pids().is_empty()
         };
-        if let Err(error) = adjust::serve(front, room, setter, is_over) {
+        let (asker, wishes) = {
+            let has_ended = Arc::clone(&has_ended);
+            release::line(&nudge, move || has_ended.load(Ordering::SeqCst))
+        };
+        if let Err(error) = adjust::serve(front, room, setter, asker, is_over) {
             self.notes.push(format!("lull set cannot reach this run: {error}"));
         }
         let Some(listener) = self.wait_for_listener() else { return };
@@ -316,17 +327,21 @@ impl Supervisor {
             lock(&engine).set_listener(Arc::clone(listener));
             let (listener, shared) = (Arc::clone(listener), Arc::clone(&self.shared));
             let (engine, nudge, gone) = (Arc::clone(&engine), Arc::clone(&nudge), Arc::clone(&gone));
-            std::thread::spawn(move || gate_thread(&listener, &shared, &engine, &nudge, &gone));
+            helper::thread(move || gate_thread(&listener, &shared, &engine, &nudge, &gone))
         };
         // An engine without disks passes every call that would use one.
         let passes_early = quiet.is_none_or(|quiet| quiet.lasts());
-        listener.iter().filter(|_| passes_early).for_each(receive);
+        if !listener.iter().filter(|_| passes_early).all(receive) {
+            return self.give_up();
+        }
         let start = || sensors::start(&self.settings, &family);
         // While calls pass it is in a hurry.
         let started = if passes_early { at_normal_priority(start) } else { start() };
         let Sensors { disks, bpf, kind, notes, unmet } = started;
         lock(&engine).disks = disks;
-        listener.iter().filter(|_| !passes_early).for_each(receive);
+        if !listener.iter().filter(|_| !passes_early).all(receive) {
+            return self.give_up();
+        }
         self.notes.extend(notes);
         self.unmet.extend(unmet);
         let net_sensor = net.as_ref().map_or(-1, Net::wake_fd);
@@ -456,6 +471,19 @@ impl Supervisor {
             if ended && memory.as_mut().is_none_or(|memory| memory.is_done(now)) {
                 break;
             }
+            let wish = wishes.take();
+            if wish.is_some() || (ending && self.settings.release_leftovers && !gate.is_empty()) {
+                let pids = family.pids();
+                lock(&engine).release_all(now);
+                let count = release::let_go(&pids, gate.give_up(), plain);
+                if let Some(wish) = wish {
+                    // Whoever asked may have gone.
+                    let _ = wish.send(count);
+                    // The answer goes by another thread, which ends with this one.
+                    std::thread::sleep(GOODBYE);
+                }
+                return release_queues(&self.queues);
+            }
             // The job may have to be held at once.
             let begins = (has_begun && !had_begun).then_some(now);
             let checks =
@@ -477,8 +505,13 @@ impl Supervisor {
             }
         }
         lock(&engine).release_all(clock::now());
-        release(&self.queues);
+        release_queues(&self.queues);
         gate.finish(&Shed { aim: self.settings.memory, born: self.born });
+    }
+
+    /// Nobody can receive the job's calls: the guardian passes them, once this process has ended.
+    fn give_up(&self) {
+        self.tell(&FromSupervisor::Told(NO_THREAD.to_owned()));
     }
 
     /// Takes the front's messages. True once the front is gone.

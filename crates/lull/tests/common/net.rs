@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use lull_bench::netbed::{self, Bed, LinkPlan};
@@ -78,6 +80,34 @@ pub(crate) fn disturb_to(bed: &Bed, to: IpAddr) {
     let _ = socket.send_to(b"foreground", SocketAddr::new(to, DISCARD_PORT));
 }
 
+/// A foreground that sends a packet each millisecond, until dropped: beside one a job's first socket waits.
+pub(crate) struct Busy {
+    over: Arc<AtomicBool>,
+    sender: Option<JoinHandle<()>>,
+}
+
+impl Busy {
+    pub(crate) fn on(bed: &Bed) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (socket, to) = (socket(&bed.left), SocketAddr::new(bed.right.v4(), DISCARD_PORT));
+        let ends = Arc::clone(&over);
+        let sender = std::thread::spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                let _ = socket.send_to(b"f", to);
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        });
+        Self { over, sender: Some(sender) }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.sender.take().map(JoinHandle::join);
+    }
+}
+
 /// A connection to there, as bash calls it.
 pub(crate) fn for_bash(to: SocketAddr) -> String {
     format!("/dev/tcp/{}/{}", to.ip(), to.port())
@@ -114,6 +144,7 @@ pub(crate) fn has_own_congestion_control(supervisor: u32) -> bool {
 /// Starts an upload and waits until its connection is held.
 pub(crate) fn held_upload(bed: &Bed, options: &[&str], to: SocketAddr, bytes: u32, marker: &str) -> Child {
     let script = format!("head -c {bytes} /dev/zero > {}; echo done", for_bash(to));
+    let _busy = Busy::on(bed);
     let child = spawn_marked(&mut on_left(bed, options, &script), marker);
     wait_until("the connection to be held", || {
         disturb(bed);

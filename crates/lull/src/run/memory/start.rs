@@ -42,6 +42,7 @@ use super::room::{RoomLine, RoomOrder};
 use super::{Memory, MemoryAim, MemorySummary, NO_GROUP};
 use crate::run::adjust::{Passed, Setter};
 use crate::run::family::Family;
+use crate::run::helper;
 use crate::run::reader::ReadAhead;
 use crate::run::supervisor::Nudge;
 
@@ -163,7 +164,7 @@ impl MemoryStart {
                 let (sender, receiver) = sync_channel(1);
                 let footprint = Footprint::new(group, family.clone(), read_ahead.clone());
                 let nudge = Arc::clone(nudge);
-                std::thread::spawn(move || {
+                helper::thread(move || {
                     std::thread::sleep(Duration::from_nanos(SHORT_JOB.0));
                     footprint.wait_until_large();
                     // Nobody waits for it any more: the job has ended.

@@ -3,19 +3,21 @@
 //! Problem: loading the programs takes a fifth of a second, and most jobs make no socket. But a socket is marked when it
 //! connects, so whatever is loaded after that misses it.
 //!
-//! Approach: the filter traps the call that makes an internet socket. The first one waits until the programs stand; there is no
-//! traffic before that. A job that makes none pays nothing, and leaves nothing to undo.
+//! Approach: the filter traps the call that makes an internet socket. Beside a foreground that uses the network the first one waits until
+//! the programs stand; there is no traffic before that. Where no packet came or went for a moment, waiting helps nobody: the call goes on,
+//! and TCP that is connected meanwhile is marked when the programs stand. A job that makes none pays nothing, and leaves nothing to undo.
 //!
 //! ```text
 //!            first socket              programs stand, or are refused
 //!   unused ───────────────▶ loading ────────────────────────────────▶ over
-//!                              │  its call waits, and those of others; when WAIT_AT_MOST is over, or a signal comes for
-//!                              └──▶ one of them, it goes on: what connects later is marked nevertheless
+//!                              │  its call waits, and those of others; when nobody else sends anything (CALM), WAIT_AT_MOST is
+//!                              └──▶ over, or a signal comes for one of them, it goes on: what connects later is marked nevertheless
 //! ```
 //! Whoever waits is listed, so that the guardian lets it go on when the supervisor dies.
 //!
 //! Edge cases: a job that speaks to this host alone loads the programs for nothing, since only later calls have addresses, and those
-//! in memory. 32-bit programs and io_uring (`--io-uring`) make sockets that no filter sees; they alone load nothing.
+//! in memory. Datagrams that a job sends through a socket which it connected while calls went on are not marked, only counted as its own.
+//! 32-bit programs and io_uring (`--io-uring`) make sockets that no filter sees; they alone load nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,6 +39,8 @@ use crate::run::supervisor::{LOWEST, Nudge, set_weight};
 
 /// The longest wait for the programs.
 const WAIT_AT_MOST: Nanos = Nanos::from_secs(10);
+/// An interface that nobody used for so long is nobody's.
+const CALM: Nanos = Nanos::from_millis(25);
 /// How often to look for signals that wait with a call.
 const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
 
@@ -93,6 +97,14 @@ pub(crate) struct Loading {
     /// No call waits any longer.
     until: Nanos,
     checked: Nanos,
+    calm: Option<Calm>,
+}
+
+/// What is looked at once, to see whether anybody uses the network.
+struct Calm {
+    root: Root,
+    at: Nanos,
+    packets: u64,
 }
 
 struct Waiting {
@@ -145,7 +157,8 @@ impl WhenUsed {
     pub(crate) fn next(&self) -> Option<Nanos> {
         match self {
             Self::Loading(loading) if !loading.waiting.is_empty() => {
-                Some(loading.until.min(loading.checked.plus(SIGNAL_CHECK)))
+                let calm = loading.calm.as_ref().map_or(loading.until, |calm| calm.at);
+                Some(loading.until.min(calm).min(loading.checked.plus(SIGNAL_CHECK)))
             }
             _ => None,
         }
@@ -177,14 +190,38 @@ impl Plan {
             });
             set_weight(std::process::id(), LOWEST);
         });
+        let calm = Some(Calm::begin(Root::real(), now));
         let until = now.plus(WAIT_AT_MOST);
-        started.ok().map(|_| Loading { outcome, _taken: taken, waiting: Vec::new(), until, checked: now })
+        started.ok().map(|_| Loading {
+            outcome,
+            _taken: taken,
+            waiting: Vec::new(),
+            until,
+            checked: now,
+            calm,
+        })
+    }
+}
+
+impl Calm {
+    fn begin(root: Root, now: Nanos) -> Self {
+        Self { at: now.plus(CALM), packets: packets(&root), root }
+    }
+
+    /// Whether nothing has come or gone since.
+    fn lasts(&self) -> bool {
+        packets(&self.root) == self.packets
     }
 }
 
 impl Loading {
     /// Those that have waited for too long, or whose threads have a signal to handle.
     fn give_up(&mut self, now: Nanos) -> Vec<u64> {
+        if let Some(calm) = self.calm.take_if(|calm| now >= calm.at)
+            && calm.lasts()
+        {
+            self.until = now;
+        }
         let all = now >= self.until;
         if !all && now.since(self.checked) < SIGNAL_CHECK {
             return Vec::new();
@@ -193,6 +230,21 @@ impl Loading {
         let free = |waiting: &mut Waiting| all || signals::is_pending(waiting.tid);
         self.waiting.extract_if(.., free).map(|waiting| waiting.id).collect()
     }
+}
+
+/// Columns of `/proc/net/dev` behind the name that count packets: received, sent (proc_pid_net(5)).
+const PACKETS_AT: [usize; 2] = [1, 9];
+
+/// What has come and gone through all interfaces that lead somewhere. Not from `/sys`, which may show those of another network
+/// namespace.
+fn packets(root: &Root) -> u64 {
+    let table = root.read("/proc/net/dev").unwrap_or_default();
+    let lines = table.lines().filter_map(|line| line.split_once(':'));
+    let counts = lines.filter(|(name, _)| name.trim() != "lo").flat_map(|(_, counts)| {
+        let counts: Vec<u64> = counts.split_whitespace().filter_map(|count| count.parse().ok()).collect();
+        PACKETS_AT.map(|at| counts.get(at).copied().unwrap_or(0))
+    });
+    counts.fold(0, u64::wrapping_add)
 }
 
 #[cfg(test)]

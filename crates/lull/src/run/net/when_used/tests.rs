@@ -8,7 +8,8 @@ const START: Nanos = Nanos::from_secs(7);
 fn loading() -> (WhenUsed, SyncSender<Outcome>, Shared) {
     let (sender, outcome) = sync_channel(1);
     let until = START.plus(WAIT_AT_MOST);
-    let loading = Loading { outcome, _taken: channel().0, waiting: Vec::new(), until, checked: START };
+    let loading =
+        Loading { outcome, _taken: channel().0, waiting: Vec::new(), until, checked: START, calm: None };
     (WhenUsed::Loading(loading), sender, Shared::new().unwrap())
 }
 
@@ -67,4 +68,28 @@ fn a_loader_that_dies_holds_nobody() {
     drop(loader);
     assert!(matches!(net.step(START), (None, free) if free == [11]));
     assert!(!net.must_wait(START, &socket(12), &shared));
+}
+
+#[test]
+fn a_socket_waits_no_more_once_the_interfaces_are_seen_to_be_nobodys() {
+    let dir = tempfile::tempdir().unwrap();
+    let say = |own: u32, other: u32| {
+        std::fs::create_dir_all(dir.path().join("proc/net")).unwrap();
+        let row = |name: &str, packets: u32| format!("{name:>6}: 9 1 0 0 0 0 0 0 9 {packets} 0 0 0 0 0 0\n");
+        let table = format!("Inter-| Receive\n face |bytes\n{}{}", row("lo", own), row("eth0", other));
+        std::fs::write(dir.path().join("proc/net/dev"), table).unwrap();
+    };
+    for (own, other, is_free) in [(9, 5, true), (9, 6, false), (5, 5, true)] {
+        say(5, 5);
+        let (mut net, _loader, shared) = loading();
+        if let WhenUsed::Loading(loading) = &mut net {
+            loading.calm = Some(Calm::begin(Root::at(dir.path()), START));
+        }
+        assert!(net.must_wait(START, &socket(11), &shared));
+        assert_eq!(net.next(), Some(START.plus(CALM)));
+        // What stays on this machine takes no interface.
+        say(own, other);
+        assert_eq!(net.step(START.plus(CALM)).1.len(), usize::from(is_free), "{own} {other}");
+        assert_eq!(net.must_wait(START.plus(CALM), &socket(12), &shared), !is_free);
+    }
 }

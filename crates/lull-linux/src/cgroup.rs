@@ -49,6 +49,7 @@ mod confine;
 mod least;
 pub mod memory;
 mod name;
+mod outer;
 mod sweep;
 mod v1;
 mod v2;
@@ -56,6 +57,7 @@ mod v2;
 pub use confine::Confinement;
 pub use least::Written;
 pub use name::GroupName;
+pub use outer::is_being_frozen;
 pub use sweep::{Swept, sweep_leftovers};
 
 /// Tries of moving processes out and removing a directory, and the pause between two.

@@ -26,6 +26,7 @@ mod engine;
 mod family;
 mod freezer;
 mod front;
+mod gate;
 mod guardian;
 mod helper;
 pub(crate) mod memory;

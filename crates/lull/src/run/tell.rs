@@ -44,7 +44,7 @@ impl Supervisor {
             sensor: sensor.to_owned(),
             policy: self.settings.policy.name().to_owned(),
             regulation: engine.regulator.as_ref().map(Regulator::learnt),
-            gate: engine.counts,
+            gate: engine.gate_counts(),
             read_ahead_bytes: engine.read_ahead_bytes(),
             freezes: freezer.count(),
             frozen_ns: freezer.total(now).0,

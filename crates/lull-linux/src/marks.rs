@@ -36,7 +36,7 @@ mod unmark;
 
 pub use apply::{Mark, MarkSet, enter};
 pub use plan::{Choice, Effect, Plan, Reason};
-pub use turn::{come_first, let_others_run, serve_the_foreground};
+pub use turn::{come_first, let_others_run, run_promptly, serve_the_foreground};
 pub use unmark::Plain;
 
 #[cfg(test)]

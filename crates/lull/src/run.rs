@@ -25,6 +25,7 @@ mod disk;
 mod engine;
 mod family;
 mod front;
+mod gate;
 mod guardian;
 mod helper;
 pub(crate) mod hold_gate;

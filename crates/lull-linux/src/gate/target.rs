@@ -43,20 +43,17 @@ const fn descriptor(arg: u64) -> i32 {
     arg as i32
 }
 
-/// The descriptor whose disk decides about the call, if it has one.
-fn deciding_descriptor(trap: &Trap) -> Option<i32> {
+/// The descriptors whose disks decide about the call: what is read, then what is written.
+fn deciding_descriptors(trap: &Trap) -> [Option<i32>; 2] {
+    let argument = |at: usize| Some(descriptor(trap.args[at]));
     match trap.nr {
-        libc::SYS_sync => None,
-        // sendfile(out, in, …): the input is what is read.
-        libc::SYS_sendfile => Some(descriptor(trap.args[1])),
-        libc::SYS_io_submit => first_of_io_submit(trap),
-        // splice(in, …, out, …): either end may be the file; the other is a pipe.
-        libc::SYS_splice => {
-            let (input, output) = (descriptor(trap.args[0]), descriptor(trap.args[2]));
-            let is_file = |fd| matches!(look_up(trap.tid, fd), Target::Disk { .. });
-            Some(if is_file(input) { input } else { output })
-        }
-        _ => Some(descriptor(trap.args[0])),
+        libc::SYS_sync => [None, None],
+        // sendfile(out, in, …)
+        libc::SYS_sendfile => [argument(1), argument(0)],
+        // copy_file_range(in, …, out, …), and splice, where one of them is a pipe
+        libc::SYS_copy_file_range | libc::SYS_splice => [argument(0), argument(2)],
+        libc::SYS_io_submit => [first_of_io_submit(trap), None],
+        _ => [argument(0), None],
     }
 }
 
@@ -106,12 +103,12 @@ fn look_up(tid: u32, fd: i32) -> Target {
     }
 }
 
-/// The file that a trapped call is about.
-pub fn target_of(trap: &Trap) -> Target {
-    if trap.nr == libc::SYS_sync {
-        return Target::EveryDisk;
-    }
-    deciding_descriptor(trap).map_or(Target::Elsewhere, |fd| look_up(trap.tid, fd))
+/// The files that a trapped call is about; a copy has two, what is read first.
+pub fn targets_of(trap: &Trap) -> impl Iterator<Item = Target> {
+    let every = (trap.nr == libc::SYS_sync).then_some(Target::EveryDisk);
+    let tid = trap.tid;
+    let files = deciding_descriptors(trap).into_iter().flatten().map(move |fd| look_up(tid, fd));
+    every.into_iter().chain(files)
 }
 
 /// Whether a trapped call waits for dirty pages to be written.

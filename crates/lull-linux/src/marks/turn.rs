@@ -18,12 +18,25 @@
 
 use super::apply::IOPRIO_WHO_PROCESS;
 
+/// The nice value that weighs most.
+const HIGHEST: libc::c_int = -20;
+
 /// From now on this thread, and those it starts, take no CPU from a task that runs when they are woken, unless that is of the idle
 /// class: what has slept for long would come first, however little it weighs, and stay until it sleeps again.
 pub fn let_others_run() {
     if policy() == libc::SCHED_OTHER {
         set_policy(libc::SCHED_BATCH, 0);
     }
+}
+
+/// For a thread that others wait for, which runs for microseconds at a time: in the fair class, at the highest weight that is allowed, whatever
+/// its process has. Not SCHED_RR: the kernel wakes that where it ran last, not on the CPU that the waiting task has just left.
+pub fn run_promptly() {
+    if policy() == libc::SCHED_BATCH {
+        set_policy(libc::SCHED_OTHER, 0);
+    }
+    // SAFETY: plain integers; 0 is the calling thread.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST) };
 }
 
 /// The thread has its CPU when it wants it, until this is dropped there.

@@ -13,7 +13,9 @@
 //! Sockets of the internet families are trapped when they are made, if that is wanted: whoever observes the network can then get
 //! ready before there is any traffic. The other calls on sockets never are: they come too often, and their addresses lie in memory.
 //!
-//! `io_uring_setup` fails with ENOSYS, so that programs fall back to calls that can be gated, unless it is allowed.
+//! `io_uring_setup` fails with ENOSYS, so that programs fall back to calls that can be gated, unless it is allowed. Where calls are trapped it is
+//! trapped too, and refused in the answer, so that lull can tell; so is the wish for a seccomp listener, which the kernel refuses to
+//! whoever has one already.
 //! A call of another architecture than the one lull was built for (a 32-bit program) passes untrapped.
 
 use std::str::FromStr;
@@ -79,6 +81,8 @@ enum Rule {
     LargeOrDirect,
     /// The first argument is the family of IPv4 or IPv6.
     Internet,
+    /// `seccomp(operation, flags, …)` with a listener.
+    Listens,
     /// The call fails with ENOSYS.
     Absent,
 }
@@ -117,6 +121,7 @@ mod asm {
     pub(super) const fn family(family: libc::c_int) -> u32 {
         family as u32
     }
+    pub(super) const NEW_LISTENER: u32 = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as u32;
     pub(super) const ABSENT: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 }
 use asm::{and, jump_eq, jump_ge, load, ret};
@@ -151,6 +156,7 @@ fn body(rule: Rule) -> Vec<sock_filter> {
             trap,
             allow,
         ],
+        Rule::Listens => vec![load(low(1)), and(asm::NEW_LISTENER), jump_eq(0, 1, 0), trap, allow],
         // The kernel, too, looks at the lower half alone: it is an int.
         Rule::Internet => vec![
             load(low(0)),
@@ -164,8 +170,10 @@ fn body(rule: Rule) -> Vec<sock_filter> {
 
 fn rules(scope: Scope, io_uring: bool, sockets: bool) -> Vec<(libc::c_long, Rule)> {
     let mut rules = Vec::new();
+    let told = scope != Scope::None;
     if !io_uring {
-        rules.push((libc::SYS_io_uring_setup, Rule::Absent));
+        // Whoever answers trapped calls refuses it, and can tell.
+        rules.push((libc::SYS_io_uring_setup, if told { Rule::Always } else { Rule::Absent }));
     }
     if sockets {
         rules.push((libc::SYS_socket, Rule::Internet));
@@ -173,6 +181,7 @@ fn rules(scope: Scope, io_uring: bool, sockets: bool) -> Vec<(libc::c_long, Rule
     if scope == Scope::None {
         return rules;
     }
+    rules.push((libc::SYS_seccomp, Rule::Listens));
     let (simple, positioned) = match scope {
         Scope::All => (Rule::Always, Rule::Always),
         _ => (Rule::Large { length: 2 }, Rule::LargeOrDirect),

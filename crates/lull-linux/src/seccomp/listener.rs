@@ -1,6 +1,6 @@
 //! Installing the filter and answering trapped calls.
 //!
-//! Only one answer is ever given: continue. If every holder of the listener is gone, the kernel fails trapped calls
+//! One answer is given: continue (io_uring alone is refused, where it has to be, as the filter would do). If every holder of the listener is gone, the kernel fails trapped calls
 //! with ENOSYS; whoever holds it must therefore outlive the job or be one of several (see `job`).
 
 use std::io;
@@ -25,6 +25,11 @@ pub struct Trap {
 }
 
 impl Trap {
+    /// Whether the call may have to wait for a disk. The others are trapped to be told of.
+    pub fn uses_a_disk(&self) -> bool {
+        ![libc::SYS_socket, libc::SYS_seccomp, libc::SYS_io_uring_setup].contains(&self.nr)
+    }
+
     /// From the kernel's record.
     pub fn from_raw(raw: &seccomp_notif) -> Self {
         Self { id: raw.id, tid: raw.pid, nr: i64::from(raw.data.nr), args: raw.data.args }
@@ -84,12 +89,16 @@ impl Listener {
     /// Lets a trapped call go on. Returns false when nobody waits for it any more (its thread was killed, or it was
     /// answered before).
     pub fn pass(&self, id: u64) -> bool {
-        let mut answer = seccomp_notif_resp {
-            id,
-            val: 0,
-            error: 0,
-            flags: u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or(1),
-        };
+        let flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or(1);
+        self.send(seccomp_notif_resp { id, val: 0, error: 0, flags })
+    }
+
+    /// Makes a trapped call fail with this error number. Returns as [`Self::pass`].
+    pub fn refuse(&self, id: u64, errno: i32) -> bool {
+        self.send(seccomp_notif_resp { id, val: 0, error: -errno, flags: 0 })
+    }
+
+    fn send(&self, mut answer: seccomp_notif_resp) -> bool {
         // SAFETY: a valid answer for the length of the call.
         unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer) == 0 }
     }

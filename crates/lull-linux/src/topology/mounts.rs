@@ -66,7 +66,10 @@ impl Mount {
                 _ => {}
             }
         }
-        upper.into_iter().chain(lower).filter(|dir| !dir.as_os_str().is_empty()).collect()
+        let all = upper.into_iter().chain(lower).filter(|dir| !dir.as_os_str().is_empty());
+        // The kernel shows a relative one as it was given. Whoever mounted it stood beside the mount point, mostly.
+        let beside = self.point.parent().unwrap_or(&self.point);
+        all.map(|dir| beside.join(dir)).collect()
     }
 }
 

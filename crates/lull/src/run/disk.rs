@@ -128,6 +128,19 @@ impl Disk {
             && self.resource.depth(now).saturating_sub(self.resource.in_service(now)) >= AMPLE_ROOM
     }
 
+    /// Whether any number of calls may pass without being accounted for, until the foreground asks for something.
+    pub(crate) fn is_open(&self, now: Nanos) -> bool {
+        self.device().is_some() && self.resource.admits(now) && self.resource.depth(now) == u32::MAX
+    }
+
+    /// Its records, if the kernel keeps some.
+    pub(crate) fn device(&self) -> Option<&Device> {
+        match &self.sensor {
+            Sensor::Bpf(device) => Some(device),
+            Sensor::Fallback { .. } => None,
+        }
+    }
+
     /// Whether the foreground has used this disk lately.
     pub(crate) fn is_contended(&self, now: Nanos) -> bool {
         let foreground = self.latest().foreground;

@@ -1,11 +1,11 @@
 //! The live engine: the policy of every disk, fed by its sensor, deciding about the job's trapped calls.
 //!
-//! Two threads call it, under one lock. The *gate* thread receives trapped calls and asks [`Engine::on_trap`]; most
-//! are passed at once. The *loop* thread calls [`Engine::turn`] when a sensor wakes it, when a time has come, and now
+//! Two threads call it, under one lock. The gate's *decider* asks [`Engine::on_trap`] about trapped calls that did not pass at once
+//! ([`super::gate`]). The *loop* thread calls [`Engine::turn`] when a sensor wakes it, when a time has come, and now
 //! and then for control; it passes the calls whose turn has come.
 //!
-//! A call is looked at as little as possible. While every disk admits without a bound nothing but the mapped sensor
-//! records is read. Only when some disk holds back or counts is the call's file looked up, and only when its disk
+//! A call is looked at as little as possible. While every disk admits without a bound the gate is open, and nothing but the
+//! mapped sensor records is read. Only when some disk holds back or counts is the call's file looked up, and only when its disk
 //! would make it wait is the page cache asked.
 //!
 //! A call that syncs would have everything written at once. Beside a foreground it queues only when the job's dirty pages are written,
@@ -26,6 +26,7 @@ use lull_linux::topology::{DevT, Topology};
 use super::cpu::Cpu;
 use super::disk::Disk;
 use super::family::Family;
+use super::gate::Open;
 use super::memory::link::{Link, Wish};
 use super::net::Net;
 use super::net::when_used::WhenUsed;
@@ -60,13 +61,18 @@ pub(crate) struct GateCounts {
     pub(crate) waited_ns: u64,
 }
 
+const URING_REFUSED: &str = "the job asks for io_uring, which is hidden from it (ENOSYS): most programs then use other calls; --io-uring leaves it to them";
+const LISTENER_REFUSED: &str = "the job wants to trap system calls itself (a seccomp listener, as sandboxes and containers use), which the kernel refuses beside lull's (EBUSY): use --gate none";
+
 /// Verdict on a trapped call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Let it go on now.
     Pass,
-    /// It is listed; a later turn passes it.
+    /// A later turn passes it.
     Wait,
+    /// It fails as if the kernel did not have it.
+    Absent,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,12 +85,38 @@ struct Waiter {
     unwritten: Option<u64>,
 }
 
+/// What the job should be told of, once each.
+#[derive(Default)]
+struct Words {
+    said: Vec<&'static str>,
+    due: Vec<&'static str>,
+}
+
+impl Words {
+    fn say(&mut self, word: &'static str) {
+        if !self.said.contains(&word) {
+            self.said.push(word);
+            self.due.push(word);
+        }
+    }
+}
+
 /// A call that was let go and, as far as is known, still runs. Known to be over when its thread traps again.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
     disk: usize,
     id: u64,
     at: Nanos,
+}
+
+/// Where a trapped call has to wait.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    disk: usize,
+    inode: u64,
+    size_bytes: u64,
+    /// It is what the call reads, if it reads.
+    reads: bool,
 }
 
 /// When the loop thread must run again at the latest.
@@ -119,7 +151,10 @@ pub(crate) struct Engine {
     pub(crate) regulator: Option<Regulator>,
     /// What the foreground may lose, divided among disks and CPUs.
     pub(crate) promise: Promise,
-    pub(crate) counts: GateCounts,
+    counts: GateCounts,
+    /// What the receiver may let pass.
+    open: Arc<Open>,
+    words: Words,
     /// Wall time during which at least one call waited or the whole job was held.
     pub(crate) held_ns: u64,
     held_since: Option<Nanos>,
@@ -149,6 +184,8 @@ impl Engine {
             regulator: None,
             promise: Promise::new(promise),
             counts: GateCounts::default(),
+            open: Arc::default(),
+            words: Words::default(),
             held_ns: 0,
             held_since: None,
             listener: None,
@@ -169,6 +206,42 @@ impl Engine {
         self.listener = Some(listener);
     }
 
+    /// From now on these disks are watched, with their devices' records where the kernel keeps some.
+    pub(crate) fn watch(&mut self, disks: Vec<Disk>) {
+        self.disks = disks;
+        self.open.watch(self.disks.iter().filter_map(Disk::device).cloned().collect());
+    }
+
+    /// What the receiver may let pass.
+    pub(crate) fn open(&self) -> Arc<Open> {
+        Arc::clone(&self.open)
+    }
+
+    /// What became of the trapped calls, those included that nobody looked at.
+    pub(crate) fn gate_counts(&self) -> GateCounts {
+        let unseen = self.open.passed();
+        GateCounts {
+            trapped: self.counts.trapped + unseen,
+            passed: self.counts.passed + unseen,
+            ..self.counts
+        }
+    }
+
+    /// What is in the job's way, once each.
+    pub(crate) fn take_words(&mut self) -> Vec<&'static str> {
+        std::mem::take(&mut self.words.due)
+    }
+
+    /// Opens the gate for what needs no look, or closes it. `seen`: the foreground's requests before the disks were observed.
+    fn set_open(&mut self, now: Nanos, seen: u64) {
+        // A call of a thread that was granted one tells that this one has returned.
+        let is_counting = self.granted.values().any(|grant| now.since(grant.at) < CALL_AT_MOST);
+        match !is_counting && self.disks.iter().all(|disk| disk.is_open(now)) {
+            true => self.open.open(seen),
+            false => self.open.close(),
+        }
+    }
+
     /// Calls that wait now.
     pub(crate) fn waiting(&self) -> usize {
         self.waiters.len()
@@ -181,11 +254,26 @@ impl Engine {
 
     /// Decides about a call that was just trapped.
     pub(crate) fn on_trap(&mut self, now: Nanos, trap: &Trap) -> Verdict {
-        if trap.nr == libc::SYS_socket {
-            let waits = self.net_when_used.must_wait(now, trap, &self.shared);
-            return if waits { Verdict::Wait } else { Verdict::Pass };
+        match trap.nr {
+            libc::SYS_socket => {
+                let waits = self.net_when_used.must_wait(now, trap);
+                return if waits { Verdict::Wait } else { Verdict::Pass };
+            }
+            libc::SYS_seccomp => {
+                // A lull within lull says so itself.
+                if !is_lull(trap.tid) {
+                    self.words.say(LISTENER_REFUSED);
+                }
+                return Verdict::Pass;
+            }
+            libc::SYS_io_uring_setup => {
+                self.words.say(URING_REFUSED);
+                return Verdict::Absent;
+            }
+            _ => {}
         }
         self.counts.trapped += 1;
+        let seen = self.open.count();
         if let Some(grant) = self.granted.remove(&trap.tid) {
             self.step(grant.disk, now, Input::Returned(Ticket(grant.id)));
         }
@@ -193,6 +281,7 @@ impl Engine {
             let observation = self.disks[disk].observe(now);
             self.step(disk, now, Input::Observe(observation));
         }
+        self.set_open(now, seen);
         if self.disks.iter().all(|disk| disk.admits_freely(now)) {
             self.counts.passed += 1;
             return Verdict::Pass;
@@ -205,27 +294,17 @@ impl Engine {
     }
 
     fn decide(&mut self, now: Nanos, trap: &Trap) -> Verdict {
-        let (disk, inode, size_bytes) = match target::target_of(trap) {
-            Target::Elsewhere => return Verdict::Pass,
-            Target::EveryDisk => match self.disks.iter().position(|disk| !disk.resource.admits(now)) {
-                Some(disk) => (disk, 0, 0),
-                None => return Verdict::Pass,
-            },
-            Target::Disk { dev, inode, size_bytes } => match self.disk_of(dev) {
-                Some(disk) => (disk, inode, size_bytes),
-                None => return Verdict::Pass,
-            },
+        let Some(Place { disk, inode, size_bytes, reads }) = self.place_of(now, trap) else {
+            return Verdict::Pass;
         };
         let read_ahead_bytes =
             if self.reader.follows(inode) { 0 } else { self.disks[disk].traits.read_ahead_bytes };
-        if !self.disks[disk].resource.admits(now)
+        if reads
+            && !self.disks[disk].resource.admits(now)
             && let Some(read) = target::read_of(trap)
             && cached::is_cached(trap.tid, &read, size_bytes, read_ahead_bytes)
         {
             self.counts.cached += 1;
-            return Verdict::Pass;
-        }
-        if !self.shared.list(trap.id) {
             return Verdict::Pass;
         }
         let unwritten = self.unwritten_before(now, trap, disk);
@@ -241,7 +320,6 @@ impl Engine {
         for ticket in std::mem::take(&mut self.scratch) {
             if ticket.0 == trap.id {
                 self.waiters.remove(&trap.id);
-                self.shared.unlist(trap.id);
                 self.granted_calls += 1;
                 self.granted.insert(trap.tid, Grant { disk, id: trap.id, at: now });
                 verdict = Verdict::Pass;
@@ -254,6 +332,26 @@ impl Engine {
             self.held_since.get_or_insert(now);
         }
         verdict
+    }
+
+    /// Where the call has to wait: of a copy's two disks the first that does not admit, else the first.
+    fn place_of(&mut self, now: Nanos, trap: &Trap) -> Option<Place> {
+        let mut places = Vec::new();
+        for (at, target) in target::targets_of(trap).enumerate() {
+            let found = match target {
+                Target::Elsewhere => None,
+                Target::EveryDisk => {
+                    self.disks.iter().position(|disk| !disk.resource.admits(now)).map(|disk| (disk, 0, 0))
+                }
+                Target::Disk { dev, inode, size_bytes } => {
+                    self.disk_of(dev).map(|disk| (disk, inode, size_bytes))
+                }
+            };
+            let place = |(disk, inode, size_bytes)| Place { disk, inode, size_bytes, reads: at == 0 };
+            places.extend(found.map(place));
+        }
+        let held = places.iter().position(|place| !self.disks[place.disk].resource.admits(now));
+        places.into_iter().nth(held.unwrap_or(0))
     }
 
     /// What is to be written, for its own turns, before this call may queue.
@@ -349,6 +447,7 @@ impl Engine {
     pub(crate) fn turn(&mut self, now: Nanos) -> Next {
         let mut next = Next::default();
         let was_held = self.wants_held(now);
+        let seen = self.open.count();
         self.promise.turn(now, &mut self.disks, self.cpu.as_mut());
         for disk in 0..self.disks.len() {
             let observation = self.disks[disk].observe(now);
@@ -367,6 +466,7 @@ impl Engine {
             next.sooner(self.disks[disk].hold(now, covered));
         }
         next.sooner(self.regulator.as_mut().map(|regulator| regulator.turn(now)));
+        self.set_open(now, seen);
         let is_held = self.wants_hold();
         next.sooner(self.cpu.as_mut().and_then(|cpu| cpu.turn(now, is_held)));
         next.sooner(self.net.as_mut().map(|net| net.turn(now)));
@@ -453,8 +553,8 @@ impl Engine {
         self.reader.next_look(is_held)
     }
 
-    /// A call that waits delays the handling of a signal sent to its thread: such calls are let go. Calls of dead
-    /// threads are dropped.
+    /// A call that waits delays the handling of a signal sent to its thread, and the freezing of its group by others: such calls are
+    /// let go. Calls of dead threads are dropped.
     fn let_signals_through(&mut self, now: Nanos) -> Option<Nanos> {
         let due: Vec<(u64, Waiter)> = self
             .waiters
@@ -462,8 +562,10 @@ impl Engine {
             .filter(|(_, waiter)| now.since(waiter.checked) >= SIGNAL_CHECK)
             .map(|(id, waiter)| (*id, *waiter))
             .collect();
+        // Whoever froze the job from outside waits until its last thread stands still.
+        let is_frozen = !due.is_empty() && self.family.is_frozen();
         for (id, waiter) in due {
-            if super::signals::is_pending(waiter.tid) {
+            if is_frozen || super::signals::is_pending(waiter.tid) {
                 self.counts.signalled += 1;
                 self.step(waiter.disk, now, Input::Withdraw(Ticket(id)));
                 self.release(now, id);
@@ -512,6 +614,11 @@ impl Engine {
             self.release(now, id);
         }
     }
+}
+
+/// Whether the thread is on its way from a lull to that one's job.
+fn is_lull(tid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{tid}/comm")).is_ok_and(|name| name.trim_end() == "lull")
 }
 
 /// The first of `disks` that a request to a file on device number `dev` meets.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lull_bpf::Job;
 use lull_core::Nanos;
-use lull_linux::cgroup::JobGroup;
+use lull_linux::cgroup::{JobGroup, is_being_frozen};
 use lull_linux::root::Root;
 use lull_linux::sense::{machine, pressure, processes};
 use lull_linux::stat_line::{StatLine, parent_of};
@@ -67,6 +67,11 @@ impl Family {
     /// For how long the job wanted a CPU and had none; `None` without a control group that tells.
     pub(crate) fn starved_of_cpu(&self) -> Option<Nanos> {
         self.groups.iter().find_map(|group| pressure::starved_of_cpu(group))
+    }
+
+    /// Whether the job's group, or one above it, is being frozen.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.groups.iter().any(|group| is_being_frozen(group))
     }
 
     /// All processes of the machine but the job's, front and supervisor.

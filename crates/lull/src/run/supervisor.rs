@@ -1,8 +1,8 @@
 //! The supervisor: sensors, policy and gates in one process of its own session.
 //!
 //! ```text
-//!  gate thread                                loop thread
-//!  ───────────                                ───────────
+//!  gate's threads                               loop thread
+//!  ──────────────                               ───────────
 //!  receive a trapped call ──▶ Engine::on_trap   wait: sensor wake-up, time, front, nudge
 //!     pass at once, or list and nudge ────────▶ Engine::turn: pass what may go, hold or let go
 //! ```
@@ -21,13 +21,12 @@ use lull_linux::job::shared::Shared;
 use lull_linux::marks::sessions::Sessions;
 use lull_linux::marks::{Mark, MarkSet, Plain, come_first, let_others_run};
 use lull_linux::seccomp::Listener;
-use lull_linux::seccomp::listener::Received;
 
 use super::adjust;
 use super::cpu_start::{CpuStart, at_normal_priority};
-use super::engine::{Engine, Next, Verdict};
+use super::engine::{Engine, Next};
 use super::family::Family;
-use super::helper;
+use super::gate::Gate;
 use super::hold_gate::HoldGate;
 use super::memory::MemoryAim;
 use super::memory::shed::Shed;
@@ -121,36 +120,8 @@ pub(crate) fn set_weight(thread: u32, nice: libc::c_int) {
     let _ = std::fs::write(format!("/proc/{thread}/autogroup"), nice.to_string());
 }
 
-fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
+pub(crate) fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
     engine.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Receives trapped calls until the job is gone.
-fn gate_thread(
-    listener: &Listener,
-    shared: &Shared,
-    engine: &Mutex<Engine>,
-    nudge: &Nudge,
-    gone: &AtomicBool,
-) {
-    loop {
-        // SAFETY: this thread alone receives.
-        match unsafe { listener.receive(shared.space()) } {
-            Ok(Received::Call(trap)) => {
-                let verdict = lock(engine).on_trap(clock::now(), &trap);
-                match verdict {
-                    Verdict::Pass => {
-                        listener.pass(trap.id);
-                    }
-                    Verdict::Wait => nudge.give(),
-                }
-            }
-            Ok(Received::Nothing) => {}
-            Ok(Received::JobGone) | Err(_) => break,
-        }
-    }
-    gone.store(true, Ordering::SeqCst);
-    nudge.give();
 }
 
 /// The loop thread's sleep: until one of its descriptors is readable or a time has come.
@@ -325,9 +296,10 @@ impl Supervisor {
         let gone = Arc::new(AtomicBool::new(false));
         let receive = |listener: &Arc<Listener>| {
             lock(&engine).set_listener(Arc::clone(listener));
+            let open = lock(&engine).open();
             let (listener, shared) = (Arc::clone(listener), Arc::clone(&self.shared));
             let (engine, nudge, gone) = (Arc::clone(&engine), Arc::clone(&nudge), Arc::clone(&gone));
-            helper::thread(move || gate_thread(&listener, &shared, &engine, &nudge, &gone))
+            Gate { listener, shared, engine, open, nudge, gone }.start()
         };
         // An engine without disks passes every call that would use one.
         let passes_early = quiet.is_none_or(|quiet| quiet.lasts());
@@ -338,7 +310,7 @@ impl Supervisor {
         // While calls pass it is in a hurry.
         let started = if passes_early { at_normal_priority(start) } else { start() };
         let Sensors { disks, bpf, kind, notes, unmet } = started;
-        lock(&engine).disks = disks;
+        lock(&engine).watch(disks);
         if !listener.iter().filter(|_| !passes_early).all(receive) {
             return self.give_up();
         }
@@ -395,7 +367,8 @@ impl Supervisor {
                 guard.pages = memory.link();
             }
             let trouble = guard.net.as_mut().and_then(Net::take_trouble);
-            for complaint in complaints.take().into_iter().chain(trouble) {
+            let words = guard.take_words().into_iter().map(str::to_owned);
+            for complaint in complaints.take().into_iter().chain(trouble).chain(words) {
                 self.tell(&FromSupervisor::Told(complaint.clone()));
                 self.notes.push(complaint);
             }

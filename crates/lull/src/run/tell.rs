@@ -45,7 +45,7 @@ impl Supervisor {
             sensor: sensor.to_owned(),
             policy: self.settings.policy.name().to_owned(),
             regulation: engine.regulator.as_ref().map(Regulator::learnt),
-            gate: engine.counts,
+            gate: engine.gate_counts(),
             read_ahead_bytes: engine.read_ahead_bytes(),
             holds: gate.count(),
             job_held_ns: gate.total(now).0,

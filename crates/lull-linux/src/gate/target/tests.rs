@@ -2,7 +2,7 @@
 
 #![expect(clippy::cast_sign_loss, reason = "open descriptors are positive")]
 
-use super::{Read, Target, read_of, target_of};
+use super::{Read, Target, read_of, targets_of};
 use crate::seccomp::Trap;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -14,6 +14,28 @@ fn trap(nr: i64, args: [u64; 6]) -> Trap {
 
 fn on_fd(nr: i64, fd: &impl AsRawFd) -> Trap {
     trap(nr, [fd.as_raw_fd() as u64, 0, 4096, 8192, 0, 0])
+}
+
+/// The first of them that has a disk.
+fn target_of(trap: &Trap) -> Target {
+    targets_of(trap).find(|target| *target != Target::Elsewhere).unwrap_or(Target::Elsewhere)
+}
+
+#[test]
+fn a_copy_is_about_what_is_read_and_what_is_written() {
+    let [from, to] = [(); 2].map(|()| tempfile::NamedTempFile::new().unwrap());
+    let [read, written] = [&from, &to].map(|file| file.as_file().as_raw_fd() as u64);
+    let inodes = [&from, &to].map(|file| file.as_file().metadata().unwrap().ino());
+    let sendfile = trap(libc::SYS_sendfile, [written, read, 0, 4096, 0, 0]);
+    let copy = trap(libc::SYS_copy_file_range, [read, 0, written, 0, 4096, 0]);
+    for call in [sendfile, copy] {
+        let found: Vec<_> = targets_of(&call).collect();
+        let inode = |target: &Target| match target {
+            Target::Disk { inode, .. } => *inode,
+            _ => 0,
+        };
+        assert_eq!(found.iter().map(inode).collect::<Vec<_>>(), inodes);
+    }
 }
 
 #[test]

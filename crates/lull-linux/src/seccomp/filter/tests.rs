@@ -83,6 +83,17 @@ fn io_uring_is_absent_unless_allowed() {
     assert_eq!(native(Scope::None, libc::SYS_io_uring_setup, [0; 6]), absent);
     assert_eq!(run(&program(Scope::All, true, false), AUDIT_ARCH, libc::SYS_io_uring_setup, [0; 6]), ALLOW);
     assert!(program(Scope::None, true, false).is_empty());
+    assert_eq!(native(Scope::Large, libc::SYS_io_uring_setup, [0; 6]), TRAP, "refused in the answer");
+}
+
+#[test]
+fn a_wish_for_a_listener_is_told_and_other_filters_are_not() {
+    let set = u64::from(libc::SECCOMP_SET_MODE_FILTER);
+    let verdict = |scope, flags: u64| native(scope, libc::SYS_seccomp, [set, flags, 0, 0, 0, 0]);
+    let (listener, other) = (libc::SECCOMP_FILTER_FLAG_NEW_LISTENER, libc::SECCOMP_FILTER_FLAG_LOG);
+    assert_eq!(verdict(Scope::Large, listener | other), TRAP);
+    assert_eq!(verdict(Scope::Large, other), ALLOW);
+    assert_eq!(verdict(Scope::None, listener), ALLOW);
 }
 
 #[test]

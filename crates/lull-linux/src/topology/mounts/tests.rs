@@ -31,6 +31,13 @@ fn overlay_layers_keep_their_colons_and_commas() {
 }
 
 #[test]
+fn relative_overlay_layers_are_beside_the_mount_point() {
+    let line = "40 1 0:50 / /srv/merged rw - overlay overlay rw,lowerdir=low:/a,upperdir=up,workdir=work";
+    let layers = Mount::parse(line).unwrap().layers();
+    assert_eq!(layers, [Path::new("/srv/up"), Path::new("/srv/low"), Path::new("/a")]);
+}
+
+#[test]
 fn overlay_layers_given_one_by_one_are_found() {
     let line = "40 1 0:50 / /merged rw - overlay overlay rw,lowerdir+=/a,lowerdir+=/b,datadir+=/c";
     assert_eq!(Mount::parse(line).unwrap().layers(), [Path::new("/a"), Path::new("/b"), Path::new("/c")]);

@@ -13,7 +13,6 @@
 //!                              │  its call waits, and those of others; when nobody else sends anything (CALM), WAIT_AT_MOST is
 //!                              └──▶ over, or a signal comes for one of them, it goes on: what connects later is marked nevertheless
 //! ```
-//! Whoever waits is listed, so that the guardian lets it go on when the supervisor dies.
 //!
 //! Edge cases: a job that speaks to this host alone loads the programs for nothing, since only later calls have addresses, and those
 //! in memory. Datagrams that a job sends through a socket which it connected while calls went on are not marked, only counted as its own.
@@ -25,7 +24,6 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
 
 use lull_core::Nanos;
 use lull_linux::clock;
-use lull_linux::job::shared::Shared;
 use lull_linux::probe::{BpfFacts, UserFacts};
 use lull_linux::root::Root;
 use lull_linux::seccomp::{Scope, Trap};
@@ -122,8 +120,8 @@ impl WhenUsed {
         Self::Unused(Box::new(Plan { settings, family, nudge }))
     }
 
-    /// The job makes a socket: whether that must wait. Whoever waits is listed.
-    pub(crate) fn must_wait(&mut self, now: Nanos, trap: &Trap, shared: &Shared) -> bool {
+    /// The job makes a socket: whether that must wait.
+    pub(crate) fn must_wait(&mut self, now: Nanos, trap: &Trap) -> bool {
         if let Self::Unused(_) = self {
             *self = match std::mem::take(self) {
                 Self::Unused(plan) => plan.load(now).map_or(Self::Over, Self::Loading),
@@ -131,7 +129,7 @@ impl WhenUsed {
             };
         }
         match self {
-            Self::Loading(loading) if now < loading.until && shared.list(trap.id) => {
+            Self::Loading(loading) if now < loading.until => {
                 loading.waiting.push(Waiting { id: trap.id, tid: trap.tid });
                 true
             }

@@ -1,0 +1,160 @@
+//! The request gate's threads: one receives the job's trapped calls, another decides about them.
+//!
+//! Problem: until a trapped call is *received*, a signal ends it (EINTR without SA_RESTART), though natively a read or write of a
+//! file is never ended by one. A receiver that decides itself, or waits for the engine's lock, leaves the next call unreceived meanwhile.
+//!
+//! Approach: the receiver takes no lock. While every disk admits without a bound it answers at once; else it lists the call, hands it
+//! over and receives the next one.
+//!
+//! ```text
+//!   receiver ─ receive ─ is it open? ─ yes ─▶ continue
+//!                             │ no
+//!                             └─▶ list, queue ─▶ decider ─▶ Engine::on_trap ─▶ continue, or it waits
+//! ```
+//!
+//! What is open is kept in [`Open`]: the engine writes it, under its lock, with the count of foreground requests that it has seen. A
+//! foreground request since then closes the gate by itself, because the receiver compares the count with the sensors' mapped records.
+//!
+//! Edge cases: the moment between the call and its wait, about 1.5 µs here, is the kernel's and stays. A call that finds no place in the list
+//! passes. The fallback sensor has no record to compare with: with it the engine is always asked.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use lull_bpf::Device;
+use lull_linux::clock;
+use lull_linux::job::shared::Shared;
+use lull_linux::marks::run_promptly;
+use lull_linux::seccomp::listener::Received;
+use lull_linux::seccomp::{Listener, Trap};
+
+use super::engine::{Engine, Verdict};
+use super::helper;
+use super::supervisor::{Nudge, lock};
+
+/// No count of requests.
+const CLOSED: u64 = u64::MAX;
+
+/// Whether calls pass without being looked at.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// Foreground requests on all disks when the engine found them open, or [`CLOSED`].
+    seen: AtomicU64,
+    /// Once they are observed.
+    devices: OnceLock<Vec<Device>>,
+    /// Calls that passed so.
+    passed: AtomicU64,
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        Self { seen: AtomicU64::new(CLOSED), devices: OnceLock::new(), passed: AtomicU64::new(0) }
+    }
+}
+
+impl Open {
+    /// The disks whose foreground closes the gate; once.
+    pub(crate) fn watch(&self, devices: Vec<Device>) {
+        self.close();
+        let _ = self.devices.set(devices);
+    }
+
+    /// Foreground requests so far.
+    pub(crate) fn count(&self) -> u64 {
+        let devices = self.devices.get().into_iter().flatten();
+        devices.map(|device| device.observation().foreground.started).fold(0, u64::wrapping_add)
+    }
+
+    /// Every disk admits without a bound, and did so when [`Self::count`] was `seen`.
+    pub(crate) fn open(&self, seen: u64) {
+        self.seen.store(seen, Ordering::Release);
+    }
+
+    pub(crate) fn close(&self) {
+        self.seen.store(CLOSED, Ordering::Release);
+    }
+
+    fn is_open(&self) -> bool {
+        let seen = self.seen.load(Ordering::Acquire);
+        seen != CLOSED && seen == self.count()
+    }
+
+    /// Calls that passed without being looked at.
+    pub(crate) fn passed(&self) -> u64 {
+        self.passed.load(Ordering::Relaxed)
+    }
+}
+
+/// What both threads have.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) engine: Arc<Mutex<Engine>>,
+    pub(crate) open: Arc<Open>,
+    pub(crate) nudge: Arc<Nudge>,
+    /// Set when no task is left under the filter.
+    pub(crate) gone: Arc<AtomicBool>,
+}
+
+impl Gate {
+    /// Receives until the job is gone; false where the user may have no more threads.
+    pub(crate) fn start(self) -> bool {
+        let (sender, calls) = channel();
+        let decider = self.clone();
+        helper::thread(move || decider.decide(&calls)) && helper::thread(move || self.receive(&sender))
+    }
+
+    fn receive(&self, calls: &Sender<Trap>) {
+        run_promptly();
+        loop {
+            // SAFETY: this thread alone receives.
+            match unsafe { self.listener.receive(self.shared.space()) } {
+                Ok(Received::Call(trap)) => self.take(trap, calls),
+                Ok(Received::Nothing) => {}
+                Ok(Received::JobGone) | Err(_) => break,
+            }
+        }
+        self.gone.store(true, Ordering::SeqCst);
+        self.nudge.give();
+    }
+
+    fn take(&self, trap: Trap, calls: &Sender<Trap>) {
+        if trap.uses_a_disk() && self.open.is_open() {
+            self.listener.pass(trap.id);
+            self.open.passed.fetch_add(1, Ordering::Relaxed);
+        } else if !self.shared.list(trap.id) || calls.send(trap).is_err() {
+            self.answer(trap.id);
+        }
+    }
+
+    fn answer(&self, id: u64) {
+        self.listener.pass(id);
+        self.shared.unlist(id);
+    }
+
+    fn decide(&self, calls: &Receiver<Trap>) {
+        for trap in calls {
+            let verdict = lock(&self.engine).on_trap(clock::now(), &trap);
+            match verdict {
+                Verdict::Pass => {
+                    self.answer(trap.id);
+                    // There may be something to tell.
+                    if !trap.uses_a_disk() {
+                        self.nudge.give();
+                    }
+                }
+                Verdict::Absent => {
+                    self.listener.refuse(trap.id, libc::ENOSYS);
+                    self.shared.unlist(trap.id);
+                    self.nudge.give();
+                }
+                Verdict::Wait => self.nudge.give(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

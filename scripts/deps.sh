@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what lull needs to build, test and show itself on Debian and Ubuntu, and nothing that is there already.
 #
-#   scripts/deps.sh [build|test]     build (default): to compile and run; test: also what `make test` checks with
+#   scripts/deps.sh [build|test|vm]  build (default): to compile and run; test: also what `make test` checks with;
+#                                    vm: build, and what `make test-vm` and vm/run.sh start machines with
 #   scripts/deps.sh --list [WHAT]    print what is missing, install nothing; status 1 if anything is
 #   scripts/deps.sh --clang          print the clang the build will use; status 1 if there is none
 #   scripts/deps.sh --clang-format   print the clang-format that goes with it; status 1 if there is none
@@ -63,7 +64,7 @@ has_header() { # NAME: the C compiler finds it (also in a multiarch or non-stand
 }
 
 # Missing packages, one per line. `clang?` and `clang-format?` stand for "a version that apt offers".
-missing() { # build|test
+missing() { # build|test|vm
     local tool
     command -v "${CC:-cc}" >/dev/null || echo gcc
     has_header stdio.h || echo libc6-dev
@@ -79,6 +80,13 @@ missing() { # build|test
     if [[ $1 == test ]]; then
         find_clang_format >/dev/null || echo 'clang-format?'
         command -v git >/dev/null || echo git
+        command -v shellcheck >/dev/null || echo shellcheck
+    fi
+    if [[ $1 == vm ]]; then
+        command -v qemu-system-x86_64 >/dev/null || echo qemu-system-x86
+        command -v mmdebstrap >/dev/null || echo mmdebstrap
+        command -v ssh >/dev/null || echo openssh-client
+        PATH=$PATH:/usr/sbin:/sbin command -v mkfs.ext4 >/dev/null || echo e2fsprogs
     fi
 }
 
@@ -130,7 +138,7 @@ apt() { # ARGS: apt-get that asks nothing, waits for another apt, and gives up o
         -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 -o Acquire::http::Timeout=30 "$@" </dev/null
 }
 
-install_missing() { # build|test
+install_missing() { # build|test|vm
     local wanted packages=()
     wanted=$(missing "$1")
     [[ -z $wanted ]] && return 0
@@ -160,7 +168,7 @@ main() {
     local mode=install what=build word
     for word in "$@"; do
         case $word in
-        build | test) what=$word ;;
+        build | test | vm) what=$word ;;
         --list) mode=list ;;
         --clang) mode=clang ;;
         --clang-format) mode='clang-format' ;;

@@ -28,7 +28,7 @@ DOCS        := README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
 # In CI the lock file is what was tested; elsewhere a new dependency may still be on its way into it.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: build demo test bench figures install uninstall fmt clean help deps
+.PHONY: build demo test test-vm deb bench figures install uninstall fmt clean help deps
 
 build: ## Compile target/release/lull (the default)
 	$(CARGO) build --release $(LOCKED) --bin lull
@@ -43,6 +43,17 @@ demo: ## Install what is missing, build, and show a foreground beside background
 
 test: ## All checks and tests; each failure is reported, not only the first
 	scripts/test.sh
+
+test-vm: ## Debian 13 in a virtual machine: lull as everyone runs it: vm/test.sh $(ARGS)
+	scripts/deps.sh vm
+	vm/test.sh $(ARGS)
+
+deb: build ## A Debian package in target/debian, with man pages and completions
+	scripts/deps.sh deb
+	rm -rf "$(TARGET_DIR)/package"
+	"$(LULL)" generate man "$(TARGET_DIR)/package/man"
+	"$(LULL)" generate completions "$(TARGET_DIR)/package/completions"
+	$(CARGO) deb $(LOCKED) --package lull --no-build
 
 bench: build ## Measure the contenders on this disk: lull bench disk $(ARGS)
 	$(LULL) bench disk $(ARGS)
@@ -82,4 +93,4 @@ clean: ## Remove what was built, and the files of an interrupted demo
 	rm -rf .demo
 
 help: ## This list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12

@@ -9,7 +9,8 @@
 # owners of the files in it; 4 GB of disk meanwhile. Takes two to five minutes.
 #
 #   root.img                  ext4, what vm/image/packages lists and what vm/image/setup.sh arranges
-#   data.img nvme.img slow.img  ext4, empty: a second virtio disk and two NVMe disks
+#   data.img nvme.img         ext4, empty: a second virtio disk and an NVMe disk
+#   slow.img                  ext4 with a file of 192 MiB to read: an NVMe disk of 200 requests/s
 #   swap.img                  swap
 #   vmlinuz-K initrd-K        K: `stable` (Debian 13's own kernel) and `backports` (the newer one of its backports suite)
 #   id                        the key for ssh
@@ -36,9 +37,9 @@ sources() {
     [[ -n $security ]] && echo "deb $security $SUITE-security main"
 }
 
-empty_disk() { # FILE SIZE
+new_disk() { # FILE SIZE [OPTIONS-OF-MKFS]
     truncate -s "$2" "$1"
-    mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "$1"
+    mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "${@:3}" "$1"
 }
 
 build() { # DIR
@@ -66,9 +67,11 @@ build() { # DIR
         mv "${kernel/vmlinuz-/initrd.img-}" "$dir/initrd-$name"
     done
     [[ -e $dir/vmlinuz-stable && -e $dir/vmlinuz-backports ]] || die "two kernels were expected: $(ls "$dir")"
-    truncate -s 3G "$dir/root.img"
-    mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard -d "$work/root" "$dir/root.img"
-    for name in data nvme slow; do empty_disk "$dir/$name.img" 1G; done
+    new_disk "$dir/root.img" 3G -d "$work/root"
+    for name in data nvme; do new_disk "$dir/$name.img" 1G; done
+    mkdir "$work/slow"
+    head -c 192M /dev/urandom >"$work/slow/data"
+    new_disk "$dir/slow.img" 1G -d "$work/slow"
     truncate -s 512M "$dir/swap.img"
     chmod 600 "$dir/swap.img"
     mkswap "$dir/swap.img" >/dev/null 2>&1

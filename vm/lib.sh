@@ -2,7 +2,7 @@
 # What the scripts of this folder share: where things are, how a virtual machine starts, is spoken to, and ends.
 # Sourced, not run. Sets VM_DIR (this folder), ROOT_DIR (the source tree), CACHE (what is built or running).
 #
-# A running machine has a folder of its own, $RUN: ssh_config (hosts `root` and `user`), console.log, the process id of
+# A running machine has a folder of its own, $RUN: ssh_config (hosts `root`, `user`, `delegated` and `other`), console.log, the process id of
 # QEMU, and the disks' overlays. It is removed with the machine.
 
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -71,7 +71,7 @@ kernels() { # IMAGE-DIR
 
 ssh_config() { # IMAGE-DIR PORT
     cat <<END
-Host root user
+Host root user delegated other
     HostName 127.0.0.1
     Port $2
     IdentityFile $1/id
@@ -79,6 +79,9 @@ Host root user
     UserKnownHostsFile /dev/null
     StrictHostKeyChecking no
     LogLevel ERROR
+    ControlMaster auto
+    ControlPath $RUN/ssh-%n
+    ControlPersist yes
     ConnectTimeout 60
     ServerAliveInterval 30
     ServerAliveCountMax 20
@@ -86,6 +89,10 @@ Host root
     User root
 Host user
     User user
+Host delegated
+    User delegated
+Host other
+    User other
 END
 }
 
@@ -102,8 +109,8 @@ wait_for_login() { # KERNEL
     say "kernel $1 is up after $((SECONDS - began)) s; also: ssh -F $RUN/ssh_config root (or: user)"
 }
 
-# Runs a command in the machine as `root` or as `user`, in a login session of its own.
-vm_run() { # root|user COMMAND
+# Runs a command in the machine, in the login session of USER, which stays (a login takes seconds here).
+vm_run() { # USER COMMAND
     ssh -F "$RUN/ssh_config" "$1" "$2"
 }
 
@@ -113,8 +120,11 @@ vm_copy() { # FILE DEST-IN-THE-MACHINE
 
 vm_stop() {
     [[ -n $RUN && -d $RUN ]] || return 0
-    local pid
+    local pid host
     pid=$(cat "$RUN/pid" 2>/dev/null) || true
+    for host in "$RUN"/ssh-*; do
+        ssh -F "$RUN/ssh_config" -O exit "${host##*/ssh-}" 2>/dev/null
+    done
     [[ -n $pid ]] && kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
     rm -rf "$RUN"
     RUN=

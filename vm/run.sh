@@ -7,7 +7,8 @@
 #
 #   --copy FILE[:DEST]   copy a file of this machine in first, any number of times; DEST is a path in the machine
 #                        (default: /usr/local/bin/NAME), the mode is kept
-#   --as NAME            root (default) or user: an ordinary user in a login session
+#   --as NAME            root (default), or an ordinary user in a login session: user, delegated (the user's manager has
+#                        all controllers), other
 #   --kernel K           stable (default: Debian 13's own) or backports (the newer one of its backports suite)
 #   --cpus N             default 2
 #   --memory MIB         default 2048
@@ -43,7 +44,7 @@ while (($#)); do
     esac
 done
 command=$*
-[[ $as == root || $as == user ]] || die "--as $as: it is root or user"
+[[ $as =~ ^(root|user|delegated|other)$ ]] || die "--as $as: it is root, user, delegated or other"
 for pair in "${copies[@]}"; do [[ -r ${pair%%:*} ]] || die "cannot read ${pair%%:*}"; done
 
 image=$("$VM_DIR/image.sh")

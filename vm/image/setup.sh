@@ -35,17 +35,27 @@ END
     chroot "$root" systemctl -q mask systemd-networkd-wait-online systemd-timesyncd apt-daily.timer apt-daily-upgrade.timer \
         e2scrub_all.timer e2scrub_reap.service dpkg-db-backup.timer
 
-    chroot "$root" useradd -m -s /bin/bash user
-    local home
-    for home in root home/user; do
+    # `delegated` is a user whose manager has all controllers; `other` is somebody else, at work.
+    local name home
+    for name in user delegated other; do
+        chroot "$root" useradd -m -s /bin/bash "$name"
+    done
+    mkdir -p "$root/etc/systemd/system/user@1001.service.d"
+    printf '%s\n' '[Service]' 'Delegate=cpu cpuset io memory pids' >"$root/etc/systemd/system/user@1001.service.d/delegate.conf"
+    for home in root home/user home/delegated home/other; do
         mkdir -p "$root/$home/.ssh"
         chmod 700 "$root/$home/.ssh"
         echo "$VM_KEY" >"$root/$home/.ssh/authorized_keys"
     done
-    chroot "$root" chown -R user:user /home/user
+    for name in user delegated other; do chroot "$root" chown -R "$name:$name" "/home/$name"; done
     # The many short logins of the tests are no attack.
     printf '%s\n' 'UseDNS no' 'MaxStartups 100' 'MaxSessions 100' >"$root/etc/ssh/sshd_config.d/vm.conf"
-    rm -rf "$root"/usr/share/man/?? "$root"/usr/share/info
+    # A container is made of these links and the /usr of the machine.
+    mkdir -p "$root/opt/container"/{etc,proc,sys,dev,tmp,root,usr,opt/vm,var/tmp}
+    for name in bin sbin lib lib64; do ln -s "usr/$name" "$root/opt/container/$name"; done
+    echo root:x:0:0:root:/root:/bin/bash >"$root/opt/container/etc/passwd"
+    # Nothing has to be updated at the first boot.
+    touch "$root/etc/.updated" "$root/var/.updated"
 }
 
 "$1"

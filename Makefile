@@ -50,10 +50,10 @@ test-vm: ## Debian 13 in a virtual machine: lull as everyone runs it: vm/test.sh
 
 deb: build ## A Debian package in target/debian, with man pages and completions
 	scripts/deps.sh deb
-	rm -rf "$(TARGET_DIR)/package"
-	"$(LULL)" generate man "$(TARGET_DIR)/package/man"
-	"$(LULL)" generate completions "$(TARGET_DIR)/package/completions"
-	$(CARGO) deb $(LOCKED) --package lull --no-build
+	rm -rf target/package "$(TARGET_DIR)"/debian/lull_*.deb
+	"$(LULL)" generate man target/package/man
+	"$(LULL)" generate completions target/package/completions
+	$(CARGO) deb --quiet $(LOCKED) --package lull --no-build --strip
 
 bench: build ## Measure the contenders on this disk: lull bench disk $(ARGS)
 	$(LULL) bench disk $(ARGS)

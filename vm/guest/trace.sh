@@ -9,7 +9,8 @@ pgrep -l '^lull' | sed 's/^[0-9]* /process /'
 ps -eo stat=,comm= | sed -n 's/^T[^ ]* /stopped /p'
 # systemd has programs of its own for the groups of its units.
 bpftool -j prog list | jq -r '.[].name // "unnamed"' | grep -v '^sd_' | sort | uniq -c | sed 's/^/bpf /'
-tc qdisc show | sed 's/^/queue /'
+# Podman makes a bridge with its first container.
+tc qdisc show | grep -v -e podman -e veth | sed 's/^/queue /'
 for interface in /sys/class/net/*; do tc filter show dev "$(basename "$interface")" egress 2>/dev/null | sed 's/^/filter /'; done
 sysctl -e net.ipv4.tcp_available_congestion_control net.ipv4.tcp_congestion_control vm.dirty_bytes vm.dirty_ratio \
     kernel.sched_autogroup_enabled

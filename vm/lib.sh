@@ -13,6 +13,9 @@ CACHE=${CARGO_TARGET_DIR:-$ROOT_DIR/target}/vm
 # Software emulation on a loaded machine: a boot of half a minute may take five.
 readonly BOOT_SECONDS=${VM_BOOT_SECONDS:-300}
 RUN=
+# The trap for EXIT, which ends the machine, runs then, too.
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
 say() { echo "vm: $*" >&2; }
 
@@ -31,8 +34,21 @@ drive() { # ID FILE [FURTHER-OPTIONS]
     printf -- 'if=none,id=%s,file=%s,format=raw,snapshot=on%s' "$1" "$2" "${3:+,$3}"
 }
 
-# Starts a machine and returns when root can log in. Fails with the end of the console when it does not boot.
+# Starts a machine and returns when root can log in. Fails with the end of the console when it does not boot. A kernel that
+# panics before anybody has logged in is started again: under emulation that happens now and then.
 vm_start() { # IMAGE-DIR KERNEL CPUS MEMORY-MIB
+    local try
+    for try in 1 2 3; do
+        start_machine "$@"
+        wait_for_login "$2" && return
+        grep -aq 'Kernel panic' "$RUN/console.log" || break
+        say "the kernel panicked while it booted (try $try of 3): $(grep -a -m 1 -e BUG: -e Oops "$RUN/console.log")"
+        vm_stop
+    done
+    die "no machine with kernel $2"
+}
+
+start_machine() { # IMAGE-DIR KERNEL CPUS MEMORY-MIB
     local image=$1 kernel=$2 cpus=$3 memory=$4 port
     [[ -e $image/vmlinuz-$kernel ]] || die "no kernel '$kernel'; there are: $(kernels "$image")"
     need qemu-system-x86_64 qemu-system-x86
@@ -48,7 +64,7 @@ vm_start() { # IMAGE-DIR KERNEL CPUS MEMORY-MIB
             -nodefaults -no-user-config -display none -no-reboot \
             -serial "file:$RUN/console.log" \
             -kernel "$image/vmlinuz-$kernel" -initrd "$image/initrd-$kernel" \
-            -append "root=/dev/vda rw console=ttyS0 quiet net.ifnames=0 mitigations=off ${VM_APPEND:-}" \
+            -append "root=/dev/vda rw console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off ${VM_APPEND:-}" \
             -drive "$(drive root "$image/root.img")" -device virtio-blk-pci,drive=root \
             -drive "$(drive data "$image/data.img")" -device virtio-blk-pci,drive=data \
             -drive "$(drive swap "$image/swap.img")" -device virtio-blk-pci,drive=swap \
@@ -62,7 +78,6 @@ vm_start() { # IMAGE-DIR KERNEL CPUS MEMORY-MIB
         grep -q 'forwarding rule' "$RUN/qemu.log" || die "QEMU ended: $(<"$RUN/qemu.log")"
     done
     ssh_config "$image" "$port" >"$RUN/ssh_config"
-    wait_for_login "$kernel"
 }
 
 kernels() { # IMAGE-DIR
@@ -102,7 +117,8 @@ wait_for_login() { # KERNEL
         if ! kill -0 "$(<"$RUN/pid")" 2>/dev/null || ((SECONDS - began > BOOT_SECONDS)); then
             tail -n 30 "$RUN/console.log" >&2
             cat "$RUN/qemu.log" >&2
-            die "no login after $((SECONDS - began)) s; above: the end of its console"
+            say "no login after $((SECONDS - began)) s; above: the end of its console"
+            return 1
         fi
         sleep 1
     done

@@ -100,12 +100,12 @@ last_requests() { grep -o '"requests":[0-9]*' | tail -n 1 | grep -o '[0-9]*$'; }
 
 # Requests of a foreground on the throttled disk, alone and beside a job that reads there.
 slow_disk() {
-    local alone beside reads="lull load disk-read --file /mnt/slow/data --direct --random --seconds $COUNTED_SECONDS --json"
+    local alone beside reads="lull load disk-read --file /mnt/slow/data --direct --random --think 6ms --seconds $COUNTED_SECONDS --json"
     say "$kernel: the NVMe disk of 200 requests/s"
     who=slow-nvme
     # Requests that were saved up while the disk was idle are spent first, before both.
     alone=$(vm_run root "$reads >/dev/null; $reads" </dev/null | last_requests)
-    beside=$(vm_run root "lull run -q -- lull load disk-stream --file /mnt/slow/data >/dev/null & job=\$!
+    beside=$(vm_run root "lull run -q -- lull load disk-random --file /mnt/slow/data >/dev/null & job=\$!
         $reads >/dev/null; $reads; kill \$job; wait" </dev/null | last_requests)
     judged counted "alone ${alone:-nothing}, beside ${beside:-nothing}" test "${alone:-0}" -gt 0 -a "${beside:-0}" -gt 0
     judged requests "${beside:-no} requests beside the job, ${alone:-no} alone, in $COUNTED_SECONDS s" \

@@ -28,7 +28,7 @@ DOCS        := README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
 # In CI the lock file is what was tested; elsewhere a new dependency may still be on its way into it.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: build demo test conformance bench figures install uninstall fmt clean help deps
+.PHONY: build demo test test-vm conformance deb bench figures install uninstall fmt clean help deps
 
 build: ## Compile target/release/lull (the default)
 	$(CARGO) build --release $(LOCKED) --bin lull
@@ -46,6 +46,17 @@ test: ## All checks and tests; each failure is reported, not only the first
 
 conformance: build ## Run 80 programs natively and under lull, alone and held, and compare their results (root, 10 minutes)
 	LULL=$(LULL) scripts/conformance.sh $(ARGS)
+
+test-vm: ## Debian 13 in a virtual machine: lull as everyone runs it: vm/test.sh $(ARGS)
+	scripts/deps.sh vm
+	vm/test.sh $(ARGS)
+
+deb: build ## A Debian package in target/debian, with man pages and completions
+	scripts/deps.sh deb
+	rm -rf target/package "$(TARGET_DIR)"/debian/lull_*.deb
+	"$(LULL)" generate man target/package/man
+	"$(LULL)" generate completions target/package/completions
+	$(CARGO) deb --quiet $(LOCKED) --package lull --no-build --strip
 
 bench: build ## Measure the contenders on this disk: lull bench disk $(ARGS)
 	$(LULL) bench disk $(ARGS)
@@ -85,4 +96,4 @@ clean: ## Remove what was built, and the files of an interrupted demo
 	rm -rf .demo
 
 help: ## This list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what lull needs to build, test and show itself on Debian and Ubuntu, and nothing that is there already.
 #
-#   scripts/deps.sh [build|test|conformance]
+#   scripts/deps.sh [build|test|conformance|vm|deb]
 #                                    build (default): to compile and run; test: also what `make test` checks with; conformance: also
-#                                    the programs that `make conformance` runs
+#                                    the programs that `make conformance` runs; vm: also what vm/run.sh starts machines with; deb: what
+#                                    `make deb` packs with
 #   scripts/deps.sh --list [WHAT]    print what is missing, install nothing; status 1 if anything is
 #   scripts/deps.sh --clang          print the clang the build will use; status 1 if there is none
 #   scripts/deps.sh --clang-format   print the clang-format that goes with it; status 1 if there is none
@@ -14,8 +15,11 @@
 # clang: $CLANG if set; else the highest clang-N on PATH from 23 down to 14; else plain clang.
 # crates/lull-bpf/build.rs looks in the same order. The project is developed with clang-19.
 set -euo pipefail
+# rustup puts cargo where only a login shell finds it.
+export PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
 
 readonly OLDEST_CLANG=14 NEWEST_CLANG=23
+readonly CARGO_DENY=0.20.2 CARGO_DEB=3.8.0
 # The first one that apt offers is installed. 19 first: the others are for releases that do not have it.
 readonly CLANG_CHOICES=(19 22 21 20 18 17 16 15 14)
 
@@ -65,7 +69,7 @@ has_header() { # NAME: the C compiler finds it (also in a multiarch or non-stand
 }
 
 # Missing packages, one per line. `clang?` and `clang-format?` stand for "a version that apt offers".
-missing() { # build|test|conformance
+missing() { # build|test|conformance|vm|deb
     local tool
     command -v "${CC:-cc}" >/dev/null || echo gcc
     has_header stdio.h || echo libc6-dev
@@ -81,6 +85,16 @@ missing() { # build|test|conformance
     if [[ $1 == test ]]; then
         find_clang_format >/dev/null || echo 'clang-format?'
         command -v git >/dev/null || echo git
+        command -v shellcheck >/dev/null || echo shellcheck
+    fi
+    if [[ $1 == vm ]]; then
+        command -v qemu-system-x86_64 >/dev/null || echo qemu-system-x86
+        command -v mmdebstrap >/dev/null || echo mmdebstrap
+        command -v ssh >/dev/null || echo openssh-client
+        PATH=$PATH:/usr/sbin:/sbin command -v mkfs.ext4 >/dev/null || echo e2fsprogs
+    fi
+    if [[ $1 == deb ]]; then
+        command -v dpkg-shlibdeps >/dev/null || echo dpkg-dev
     fi
     if [[ $1 == conformance ]]; then
         # PACKAGE:COMMAND, where the two have different names, as in the table of programs.
@@ -94,6 +108,25 @@ offered() { # PACKAGE: apt has a candidate for it
     local policy
     policy=$(apt-cache policy "$1" 2>/dev/null) || return 1
     [[ $policy =~ Candidate:\ [0-9] ]]
+}
+
+# Missing programs that only cargo brings, one per line, as `cargo install` takes them.
+missing_tools() { # build|test|vm|deb
+    case $1 in
+    test) cargo deny --version >/dev/null 2>&1 || echo "cargo-deny@$CARGO_DENY" ;;
+    deb) cargo deb --version >/dev/null 2>&1 || echo "cargo-deb@$CARGO_DEB" ;;
+    esac
+}
+
+# Compiled without optimization and without what reads advisories or git: a minute instead of several.
+install_tools() { # build|test|vm|deb
+    local tool tools=()
+    mapfile -t tools < <(missing_tools "$1")
+    for tool in "${tools[@]}"; do
+        echo "deps: compiling $tool" >&2
+        CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --no-default-features --profile dev "$tool" </dev/null >&2 \
+            || { echo "deps: cargo install --locked $tool failed" >&2 && return 1; }
+    done
 }
 
 # Replaces the `?` packages on stdin by the first version that apt offers.
@@ -138,7 +171,7 @@ apt() { # ARGS: apt-get that asks nothing, waits for another apt, and gives up o
         -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 -o Acquire::http::Timeout=30 "$@" </dev/null
 }
 
-install_missing() { # build|test|conformance|conformance
+install_missing() { # build|test|conformance|vm|deb
     local wanted packages=()
     wanted=$(missing "$1")
     [[ -z $wanted ]] && return 0
@@ -168,7 +201,7 @@ main() {
     local mode=install what=build word
     for word in "$@"; do
         case $word in
-        build | test | conformance) what=$word ;;
+        build | test | conformance | vm | deb) what=$word ;;
         --list) mode=list ;;
         --clang) mode=clang ;;
         --clang-format) mode='clang-format' ;;
@@ -183,9 +216,12 @@ main() {
         esac
     done
     case $mode in
-    install) install_missing "$what" ;;
+    install)
+        install_missing "$what" || return
+        install_tools "$what"
+        ;;
     list)
-        word=$(missing "$what")
+        word=$(missing "$what" && missing_tools "$what")
         [[ -z $word ]] && return 0
         echo "$word"
         return 1

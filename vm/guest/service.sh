@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Services whose main process is `lull run`, as systemd sees them: one line per check, as who.sh has them. As root.
+set -uo pipefail
+
+result() { # CHECK STATUS DETAIL
+    local word=ok
+    (($2 == 0)) || word=FAIL
+    printf '%s|%s|%s\n' "$1" "$word" "$(tr '\n|' ' /' <<<"$3" | cut -c 1-300)"
+}
+
+finish() {
+    systemctl -q stop vm-notify.service 2>/dev/null
+    systemctl -q reset-failed 'vm-*' 2>/dev/null
+    rm -f /run/systemd/system/vm-notify.service /run/vm-notify.*
+    systemctl daemon-reload
+}
+trap finish EXIT
+
+# The job's exit status is that of the service.
+status=0
+systemd-run --wait --collect -q --unit=vm-exec -p Type=exec lull run -q -- sh -c 'exit 7' || status=$?
+((status == 7))
+result exec-status $? "systemd saw status $status of 7"
+
+# A job may tell systemd that it is ready (with NotifyAccess=all: it is not the main process), and is told to stop.
+cat >/run/systemd/system/vm-notify.service <<'END'
+[Service]
+Type=notify
+NotifyAccess=all
+TimeoutStartSec=60
+ExecStart=lull run -q -- bash -c 'trap "touch /run/vm-notify.stopped; exit 0" TERM; systemd-notify --ready; while :; do sleep 1 & wait; done'
+END
+systemctl daemon-reload
+status=0
+systemctl start vm-notify.service || status=$?
+state=$(systemctl is-active vm-notify.service)
+[[ $status == 0 && $state == active ]]
+result notify-ready $? "start: status $status, then $state"
+systemctl stop vm-notify.service
+state=$(systemctl show -P Result vm-notify.service)
+[[ -e /run/vm-notify.stopped && $state == success ]]
+result notify-stop $? "result $state, job $(test -e /run/vm-notify.stopped && echo stopped itself || echo did not stop itself)"
+
+# The supervisor of a service is killed: the service goes on, and ends as its job does.
+systemctl start vm-notify.service
+front=$(systemctl show -P MainPID vm-notify.service)
+supervisor=$(pgrep -P "$front" lull-supervisor) && kill -9 "$supervisor"
+sleep 1
+state=$(systemctl is-active vm-notify.service)
+rm -f /run/vm-notify.stopped
+systemctl stop vm-notify.service
+[[ -n $supervisor && $state == active && -e /run/vm-notify.stopped ]]
+result notify-kill $? "supervisor ${supervisor:-not found}, then $state, result $(systemctl show -P Result vm-notify.service)"

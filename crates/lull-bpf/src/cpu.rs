@@ -304,6 +304,11 @@ impl Cpus {
         shared.wake.store(u32::from(most.is_some()), Ordering::SeqCst);
     }
 
+    /// Whether the wake-up that was asked for has come; the foreground may use fewer CPUs again.
+    pub fn has_woken(&self) -> bool {
+        self.shared().wake.load(Ordering::SeqCst) == 0
+    }
+
     /// Says how many CPUs there are: with fewer free than one a burst is crowded.
     pub fn set_online(&self, cpus: u32) {
         self.shared().online.store(cpus, Ordering::Relaxed);

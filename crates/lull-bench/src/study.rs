@@ -65,8 +65,14 @@ pub struct Row {
     pub left_out: usize,
     /// Foreground requests per second, over those of `alone`.
     pub foreground: Option<Summary>,
+    /// Mean latency over that of the undisturbed foreground.
+    #[serde(default)]
+    pub mean: Option<Summary>,
     /// Median latency over that of the undisturbed foreground.
     pub p50: Option<Summary>,
+    /// 90th percentile of the latency over that of the undisturbed foreground.
+    #[serde(default)]
+    pub p90: Option<Summary>,
     /// 99th percentile of the latency over that of the undisturbed foreground.
     pub p99: Option<Summary>,
     /// Foreground requests per second.
@@ -181,7 +187,9 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
         runs: own.iter().filter(|run| run.counted).count(),
         left_out: own.iter().filter(|run| !run.counted).count(),
         foreground: within("alone", &|run, alone| ratio(requests_per_s(run)?, requests_per_s(alone)?)),
+        mean: undisturbed(&|report| latency(report, Rank::Mean)),
         p50: undisturbed(&|report| latency(report, Rank::P50)),
+        p90: undisturbed(&|report| latency(report, Rank::P90)),
         p99: undisturbed(&|report| latency(report, Rank::P99)),
         requests_per_s: plain(&requests_per_s),
         p99_ns: plain(&|run| latency(run.foreground.as_ref()?, Rank::P99)),
@@ -202,7 +210,9 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
 
 #[derive(Clone, Copy)]
 enum Rank {
+    Mean,
     P50,
+    P90,
     P99,
 }
 
@@ -235,7 +245,9 @@ fn latency(report: &LoadReport, rank: Rank) -> Option<f64> {
 
 fn rank_of(latency: &Latency, rank: Rank) -> f64 {
     match rank {
+        Rank::Mean => latency.mean_ns as f64,
         Rank::P50 => latency.p50_ns as f64,
+        Rank::P90 => latency.p90_ns as f64,
         Rank::P99 => latency.p99_ns as f64,
     }
 }

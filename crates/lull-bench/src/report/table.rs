@@ -134,13 +134,14 @@ pub(super) fn figures(target: &Target) -> String {
 /// A column: its heading and what stands in a row.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 27] = [
+const COLUMNS: [Column; 28] = [
     ("contender", |row| Some(row.contender.clone())),
     ("runs", |row| Some(runs(row))),
     ("OVERRUN", |row| Some(overrun(row)?.to_string())),
     ("foreground", |row| ranged(row.foreground.filter(|_| row.cpu.is_none()))),
-    ("mean", |row| ranged(row.cpu.as_ref()?.mean)),
+    ("mean", |row| ranged(row.cpu.as_ref().map_or(row.mean, |cpu| cpu.mean))),
     ("p50", |row| ranged(row.p50.filter(|_| row.cpu.is_none()))),
+    ("p90", |row| ranged(row.p90.filter(|_| row.cpu.is_none()))),
     ("p99", |row| ranged(row.p99)),
     ("p99.9", |row| ranged(row.cpu.as_ref()?.p999)),
     ("service", |row| ranged(row.cpu.as_ref()?.service)),

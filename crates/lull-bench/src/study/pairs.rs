@@ -69,6 +69,9 @@ pub struct Standing {
     /// Median response time over that of `alone`.
     #[serde(default)]
     pub p50: Option<Median>,
+    /// 90th percentile over that of `alone`.
+    #[serde(default)]
+    pub p90: Option<Median>,
     /// 99th percentile over that of `alone`.
     pub p99: Option<Median>,
     /// The percentile itself, in nanoseconds.
@@ -141,6 +144,7 @@ const THROUGHPUT: Figure = |run| run.foreground.as_ref()?.requests_per_s();
 // Where no request ended there is no latency, and above all no low one.
 const MEAN: Figure = |run| Some(latency(run)?.mean_ns as f64);
 const P50: Figure = |run| Some(latency(run)?.p50_ns as f64);
+const P90: Figure = |run| Some(latency(run)?.p90_ns as f64);
 const P99: Figure = |run| Some(latency(run)?.p99_ns as f64);
 const WORK: Figure = |run| Some(run.background.as_ref()?.rate());
 
@@ -225,6 +229,7 @@ fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standin
         throughput: over("alone", THROUGHPUT),
         mean: over("alone", MEAN),
         p50: over("alone", P50),
+        p90: over("alone", P90),
         p99: over("alone", P99),
         p99_ns: middle(own.iter().filter_map(|run| P99(run))),
         background: over("solo", WORK),

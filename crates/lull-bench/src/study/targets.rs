@@ -198,7 +198,7 @@ pub(super) fn judge(case: &str, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Targe
             added(),
         ],
         "ask-down" => vec![p99(), at_least("background / solo", 0.90, lull.background), added()],
-        _ if apps::is_apps(case) => apps::judge(lull, rows, rounds),
+        _ if apps::is_apps(case) => apps::judge(case, lull, rows, rounds),
         _ => cpu::judge(case, lull),
     }
 }

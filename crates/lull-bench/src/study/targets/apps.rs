@@ -1,66 +1,58 @@
-//! The aims of the cases with real applications.
+//! The aims of the cases with real applications: for both halves of the promise.
+//!
+//! | foreground | mean | p90 | p99 | background |
+//! |---|---|---|---|---|
+//! | a server | ≤ 1.10 × alone | ≤ 1.10 × | no more than under `confined`, if that was measured | ≥ 35% of solo beside `bzip2` and `memory`, else ≥ 45% |
+//! | `edit` | ≤ 1.03 × (of a compile) | – | – | ≥ 75% of solo |
+//!
+//! On two CPUs half of solo is one of them. And nobody may dominate lull beyond chance.
 
 use super::{Row, Target};
 use crate::stats::Summary;
-use crate::study::{NOISE, Round, pairs};
+use crate::study::{Round, pairs};
 
-/// What the foreground must keep of its throughput, and what its p99 may be, both over `alone`.
-const THROUGHPUT: f64 = 0.98;
-const P99: f64 = 1.10;
+/// What a server's requests may take, over `alone`.
+const LATENCY: f64 = 1.10;
+/// What a compile may take.
+const COMPILE: f64 = 1.03;
+/// The job's work, of what it does alone: beside a server; where it only computes; beside a person who edits and compiles.
+const WORK: f64 = 0.45;
+const COMPUTING: f64 = 0.35;
+const EDITING: f64 = 0.75;
 
 /// Whether a case is one of an application.
 pub fn is_apps(case: &str) -> bool {
     ["postgres-", "redis-", "nginx-", "edit-"].iter().any(|app| case.starts_with(app))
 }
 
-/// Whether a contender protects the foreground as well as is aimed at, or as well as lull does where lull misses the aim.
-fn protects(row: &Row, lull: &Row) -> bool {
-    let no_less = |own: f64, wanted: f64, theirs: Option<Summary>| {
-        own >= theirs.map_or(wanted, |s| s.median.min(wanted))
-    };
-    let no_more = |own: f64, wanted: f64, theirs: Option<Summary>| {
-        own <= theirs.map_or(wanted, |s| s.median.max(wanted))
-    };
-    row.foreground.is_some_and(|own| no_less(own.median, THROUGHPUT, lull.foreground))
-        && row.p99.is_some_and(|own| no_more(own.median, P99, lull.p99))
-}
-
-/// The aims, judged by the rows. Background work within [`NOISE`] of the best is as much. Only who dominates lull
-/// [beyond chance](pairs::Dominance) counts; with fewer than [`pairs::FEW`] rounds that is open.
-pub(super) fn judge(lull: &Row, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Target> {
+/// The aims, judged by the rows. Only who dominates lull [beyond chance](pairs::Dominance) counts; with fewer than [`pairs::FEW`]
+/// rounds that is open.
+pub(super) fn judge(case: &str, lull: &Row, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Target> {
     let median = |summary: Option<Summary>| summary.map(|summary| summary.median);
-    let rivals = rows.iter().filter(|row| !row.contender.starts_with("lull") && protects(row, lull));
-    let done = rivals.filter_map(|row| Some((median(row.background)?, row.contender.as_str())));
-    let best = done.max_by(|one, other| one.0.total_cmp(&other.0));
-    let got = median(lull.background);
-    let work = match best {
-        Some((done, name)) => {
-            let what = format!("background / solo (beside {name}, the best that protects as well)");
-            let set_by = Some(name.to_owned());
-            Target { set_by, ..Target::new(&what, done * (1.0 - NOISE), false, got) }
-        }
-        None => Target::new("background / solo (nobody else protects as well)", 0.0, false, got),
+    let work = |wanted| Target::new("background / solo", wanted, false, median(lull.background));
+    let mut aims = if case.starts_with("edit-") {
+        vec![Target::new("mean / alone", COMPILE, true, median(lull.mean)), work(EDITING)]
+    } else {
+        let computes = ["-bzip2-", "-memory-"].iter().any(|job| case.contains(job));
+        vec![
+            Target::new("mean / alone", LATENCY, true, median(lull.mean)),
+            Target::new("p90 / alone", LATENCY, true, median(lull.p90)),
+            work(if computes { COMPUTING } else { WORK }),
+        ]
     };
+    let confined = rows.iter().find(|row| row.contender == "confined").and_then(|row| median(row.p99));
+    if let Some(bound) = confined.filter(|_| pairs::few_requests(rounds).is_none()) {
+        let aim = Target::new("p99 / alone (wanted: that of confined)", bound, true, median(lull.p99));
+        aims.push(Target { set_by: Some("confined".to_owned()), ..aim });
+    }
     const DOMINATORS: &str = "contenders that dominate it beyond chance";
     let is_judged = lull.p99.is_some() && lull.background.is_some();
-    let dominators = match pairs::certain_dominators(rounds, &lull.contender, &lull.dominated_by) {
+    aims.push(match pairs::certain_dominators(rounds, &lull.contender, &lull.dominated_by) {
         None if is_judged => Target::undecided(DOMINATORS, 0.0, true),
         certain => {
             let count = certain.filter(|_| is_judged).map(|count| count as f64);
             Target::new(DOMINATORS, 0.0, true, count)
         }
-    };
-    // Of a few requests only the middle can be told: the longest is a matter of chance.
-    let latency = match pairs::few_requests(rounds) {
-        None => Target::new("p99 / alone", P99, true, median(lull.p99)),
-        Some(_) => {
-            Target::new("median / alone, as requests are too few for a p99,", P99, true, median(lull.p50))
-        }
-    };
-    vec![
-        Target::new("foreground / alone", THROUGHPUT, false, median(lull.foreground)),
-        latency,
-        work,
-        dominators,
-    ]
+    });
+    aims
 }

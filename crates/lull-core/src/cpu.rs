@@ -83,7 +83,7 @@ impl Default for CpuSetting {
             cpus: 1,
             promise: Loss::percent(5),
             floor: Share::percent(2),
-            trial: TrialSetting { dense: Share::percent(5), recovery: 4, ..TrialSetting::default() },
+            trial: TrialSetting { dense: Share::percent(10), recovery: 4, ..TrialSetting::default() },
         }
     }
 }

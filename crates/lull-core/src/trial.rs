@@ -167,11 +167,13 @@ impl Trial {
         self.schedule.hurry(now, demand);
     }
 
-    /// The share of time that the next block is to withhold: between rare and dense.
+    /// The share of time that the next block is to withhold: between rare and dense; rare where nothing can be learnt but that requests
+    /// have become shorter.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction of a million")]
     fn demand(&self) -> Share {
         let (rare, dense) = (self.setting.rare.fraction(), self.setting.dense.fraction());
-        Share::ppm(((dense * self.evidence.urgency()).max(rare) * 1e6) as u32)
+        let urgency = if self.can_judge() { self.evidence.urgency() } else { 0.0 };
+        Share::ppm(((dense * urgency).max(rare) * 1e6) as u32)
     }
 }
 

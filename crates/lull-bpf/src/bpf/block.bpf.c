@@ -515,7 +515,8 @@ static __always_inline int is_for_job_group(struct bio *bio, struct task_struct 
 	if (!job.group || !bpf_core_field_exists(bio->bi_blkg) || !bio->bi_blkg)
 		return 0;
 	group = bio->bi_blkg->blkcg->css.cgroup;
-	return group->root == task->cgroups->dfl_cgrp->root && lull_is_group_below(group, job.group);
+	return group->root == task->cgroups->dfl_cgrp->root &&
+	       lull_is_group_below(group, job.group);
 }
 
 /*

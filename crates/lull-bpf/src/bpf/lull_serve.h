@@ -25,8 +25,8 @@
 #ifndef LULL_SERVE_H
 #define LULL_SERVE_H
 
-/* Work that the background asked for is its own for so long: what waits for a slow disk in a long queue. Then
- * it counts as foreground. */
+/* Work that the background asked for is its own for so long: what waits for a slow disk in a long
+ * queue. Then it counts as foreground. */
 #define LULL_ASKED_NS 1000000000ULL
 #define LULL_ASKED_PLACES 4096
 #define LULL_UNINTERRUPTIBLE 0x0002u

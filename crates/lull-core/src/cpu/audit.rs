@@ -11,8 +11,8 @@
 //!
 //! Beyond is what is sure, by the interval, or likely after [`MANY`] comparisons if it is sure that there is any harm: the estimate then
 //! is worth more than the caution of an interval that holds at every look. The same for the late share, of which [`LATE_PPM`] are
-//! promised. Lending everything is tried on likelihood, since a try is short where it harms; it also ends when the likely loss is beyond
-//! the promise after twice as many comparisons. After a failure it is tried again after twice as long each time.
+//! promised. Lending everything is tried on likelihood, since a try is short where it harms, and ends on likelihood, too, if the
+//! promise looks broken. After a failure it is tried again after twice as long each time.
 //!
 //! Edge cases: a foreground whose bursts are as long as the audit's epochs, or never end, shows nothing, and beside it the mode is
 //! Buffered; without the job's work it stays. With one CPU there is no buffer: Open, or a share.
@@ -172,7 +172,7 @@ impl Audit {
         match self.mode {
             Mode::Open if !self.has_choice => is_proved(promise).then_some(Mode::Shared(1)),
             Mode::Open => {
-                let is_doubtful = likely > promise && pairs >= 2 * MANY;
+                let is_doubtful = likely > promise && pairs >= 2 * SOME;
                 (is_proved(promise / 2.0) || is_doubtful).then_some(Mode::Buffered)
             }
             Mode::Buffered if is_proved(promise) => Some(Mode::Shared(1)),

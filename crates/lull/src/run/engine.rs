@@ -227,6 +227,11 @@ impl Engine {
         }
     }
 
+    /// Whether something is yet to be told.
+    pub(crate) fn has_words(&self) -> bool {
+        !self.words.due.is_empty()
+    }
+
     /// What is in the job's way, once each.
     pub(crate) fn take_words(&mut self) -> Vec<&'static str> {
         std::mem::take(&mut self.words.due)

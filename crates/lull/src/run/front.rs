@@ -209,7 +209,9 @@ impl Front {
         };
         let wall = lull_linux::clock::now().since(began);
         self.status.clear();
-        let summary = if wants_summary { self.last_words() } else { None };
+        // What was told of a job that ended at once is still to be said.
+        let told = self.hear();
+        let summary = if wants_summary { told.or_else(|| self.last_words()) } else { None };
         Ok(Outcome { ending, wall, summary, lost_supervisor: self.how_lost() })
     }
 

@@ -21,6 +21,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use lull_bpf::Device;
 use lull_linux::clock;
@@ -33,6 +34,8 @@ use super::engine::{Engine, Verdict};
 use super::helper;
 use super::supervisor::{Nudge, lock};
 
+/// Nobody waits longer for what is told.
+const TOLD_WITHIN: Duration = Duration::from_millis(20);
 /// No count of requests.
 const CLOSED: u64 = u64::MAX;
 
@@ -134,21 +137,30 @@ impl Gate {
         self.shared.unlist(id);
     }
 
+    /// What is in the job's way is told before the call goes on: a program that cannot go on without it ends at once.
+    fn have_told(&self) {
+        let begun = Instant::now();
+        while lock(&self.engine).has_words() && begun.elapsed() < TOLD_WITHIN {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     fn decide(&self, calls: &Receiver<Trap>) {
         for trap in calls {
             let verdict = lock(&self.engine).on_trap(clock::now(), &trap);
             match verdict {
                 Verdict::Pass => {
-                    self.answer(trap.id);
-                    // There may be something to tell.
                     if !trap.uses_a_disk() {
                         self.nudge.give();
+                        self.have_told();
                     }
+                    self.answer(trap.id);
                 }
                 Verdict::Absent => {
+                    self.nudge.give();
+                    self.have_told();
                     self.listener.refuse(trap.id, libc::ENOSYS);
                     self.shared.unlist(trap.id);
-                    self.nudge.give();
                 }
                 Verdict::Wait => self.nudge.give(),
             }

@@ -104,7 +104,7 @@ fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
         holds: 1,
         job_held_ns: 3_600_000_000,
         cpu: Some(CpuSummary {
-            lent: "2 CPUs, not held beside the foreground".into(),
+            lent: "every CPU, in the idle class".into(),
             tested_ns: 3_600_000_000,
             ..CpuSummary::default()
         }),
@@ -113,7 +113,7 @@ fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
     let text = summary.text();
     assert!(text.contains("lull: held once, 3.60s in all\n"), "{text}");
     assert!(
-        text.contains("; lent 2 CPUs, not held beside the foreground; 3.60s withheld for tests\n"),
+        text.contains("; beside it the job had every CPU, in the idle class; 3.60s withheld for tests\n"),
         "{text}"
     );
     assert!(!text.contains("once woken"), "{text}");

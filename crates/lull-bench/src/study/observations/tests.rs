@@ -11,6 +11,7 @@ fn standing(name: &str, mean: f64, work: f64, held: f64) -> Standing {
         runs: 5,
         throughput: exactly(1.0),
         mean: exactly(mean),
+        p90: None,
         p99: exactly(mean),
         p99_ns: None,
         background: exactly(work),

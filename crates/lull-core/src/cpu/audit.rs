@@ -28,6 +28,8 @@ use crate::trial::{Arm, Slowdown, Trial, TrialSetting};
 /// After so many comparisons something may be tried; and after so many what is likely is taken for known.
 const SOME: u32 = 8;
 const MANY: u32 = 24;
+/// Beside the buffer so much less is withheld while the answer is open, one in so many: nothing is urgent there.
+const CALM: u32 = 3;
 /// Lending everything is tried again after this long, then twice as long each time.
 const AGAIN_AFTER: Nanos = Nanos::from_secs(30);
 const AGAIN_AT_MOST: Nanos = Nanos::from_secs(600);
@@ -84,12 +86,13 @@ pub(super) struct Audit {
 
 impl Audit {
     pub(super) fn new(setting: &CpuSetting, seed: u64) -> Self {
+        let mode = if setting.cpus > 1 { Mode::Buffered } else { Mode::Open };
         Self {
             setting: setting.trial,
             seed,
             promise: setting.promise,
-            trial: Trial::new(setting.trial, seed),
-            mode: if setting.cpus > 1 { Mode::Buffered } else { Mode::Open },
+            trial: Trial::new(in_mode(setting.trial, mode), seed),
+            mode,
             has_choice: setting.cpus > 1,
             again: Backoff::new(AGAIN_AFTER, AGAIN_AT_MOST),
             moves: 0,
@@ -195,7 +198,13 @@ impl Audit {
         self.withheld = self.withheld.plus(cost.withheld);
         self.total = self.total.plus(cost.total);
         self.moves += 1;
-        self.trial = Trial::new(self.setting, self.seed.wrapping_add(u64::from(self.moves)));
+        self.trial = Trial::new(in_mode(self.setting, mode), self.seed.wrapping_add(u64::from(self.moves)));
         self.mode = mode;
     }
+}
+
+/// How to test in this mode.
+fn in_mode(setting: TrialSetting, mode: Mode) -> TrialSetting {
+    let calm = Share::ppm(setting.dense.as_ppm() / CALM).max(setting.rare);
+    TrialSetting { dense: if mode == Mode::Buffered { calm } else { setting.dense }, ..setting }
 }

@@ -111,7 +111,7 @@ fn the_shorter_the_bursts_the_more_is_kept_free() {
     for cpus in SIZES {
         let [long, short] = [100e6, 4e6].map(|mean_ns| run(mean_ns, cpus, 0.5, 60, 7));
         assert!(short.job < long.job && short.job > 0.2, "{cpus}: {:.2} {:.2}", short.job, long.job);
-        assert!(short.crowded < 0.15, "{cpus}: {:.4}", short.crowded);
+        assert!(short.crowded < 0.2, "{cpus}: {:.4}", short.crowded);
     }
 }
 

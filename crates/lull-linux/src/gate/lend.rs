@@ -165,6 +165,14 @@ impl Drop for Lender {
     }
 }
 
+/// Has the threads of this process run on these CPUs only: what works for the job need not take a CPU from the foreground, and comes
+/// before the job on the CPUs that the job has.
+pub fn follow(cpus: &CpuSet) {
+    for tid in std::process::id().try_into().map(threads).unwrap_or_default() {
+        let _ended = set_affinity(tid, cpus);
+    }
+}
+
 /// Gives all threads of `pids` all CPUs of `all`: for a guardian, which does not know what they had before.
 pub fn release(pids: &[i32], all: &CpuSet) {
     for tid in pids.iter().flat_map(|pid| threads(*pid)) {

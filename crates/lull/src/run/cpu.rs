@@ -20,7 +20,7 @@ use lull_core::{
     Budget, BudgetSetting, CpuBuffer, CpuReading, CpuSetting, Histogram, Lent, Loss, Nanos, Reading, Share,
     TrialSetting, Use,
 };
-use lull_linux::gate::lend::Lender as CpuGate;
+use lull_linux::gate::lend::{self, Lender as CpuGate};
 
 use super::slo::Slo;
 use super::summary::SlowdownSummary;
@@ -239,7 +239,11 @@ impl Cpu {
             at(&busy).since(at(&self.busy)).0 as f64 / (span.0 as f64).max(1.0)
         };
         // A kernel that refuses leaves the job all CPUs, where its class protects.
+        let before = self.gate.lent().clone();
         let _ = self.gate.lend(usize::try_from(self.lent.cpus).unwrap_or(usize::MAX), used, MARGIN);
+        if *self.gate.lent() != before {
+            lend::follow(self.gate.lent());
+        }
         if span >= CHOOSE_EVERY {
             (self.busy, self.chosen) = (busy, now);
             self.tell_late(report.response);

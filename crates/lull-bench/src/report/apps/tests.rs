@@ -160,7 +160,10 @@ fn both_halves_are_asked_for_and_a_fixed_mask_sets_the_longest_requests() {
     let records: Vec<Record> = records().into_iter().map(gentle).collect();
     let study = Study::of(&records);
     let text = markdown(&study, &Verdicts::of(&study, &records).unwrap(), "");
-    for aim in ["background / solo 0.6 (wanted: at least 0.45)", "p99 / alone (wanted: that of confined) 1.1 (wanted: at most 1)"] {
+    for aim in [
+        "background / solo 0.6 (wanted: at least 0.45)",
+        "p99 / alone (wanted: that of confined) 1.1 (wanted: at most 1)",
+    ] {
         assert!(text.contains(aim), "{aim} in {text}");
     }
 }

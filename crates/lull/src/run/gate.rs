@@ -34,8 +34,8 @@ use super::engine::{Engine, Verdict};
 use super::helper;
 use super::supervisor::{Nudge, lock};
 
-/// Nobody waits longer for what is told.
-const TOLD_WITHIN: Duration = Duration::from_millis(20);
+/// Nobody waits longer for what is told. Sensors that are still being loaded come first.
+const TOLD_WITHIN: Duration = Duration::from_secs(1);
 /// No count of requests.
 const CLOSED: u64 = u64::MAX;
 

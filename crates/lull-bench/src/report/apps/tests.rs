@@ -143,12 +143,8 @@ fn of_few_requests_the_longest_is_not_called_a_percentile() {
         markdown(&study, &Verdicts::of(&study, records).unwrap(), "")
     };
     let (many, few) = (of(&records()), of(&few));
-    assert!(
-        many.contains("| median | p99 | background |") && many.contains("p99 / alone 1.1 (wanted: at most"),
-        "{many}"
-    );
+    assert!(many.contains("| median | p99 | background |"), "{many}");
     assert!(few.contains("| median | longest | background |") && few.contains("about 9 requests"), "{few}");
-    assert!(few.contains("median / alone, as requests are too few for a p99, "), "{few}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn the_page_holds_everything_and_needs_nothing() {
         "no &lt;bfq&gt; here",
         "a &lt; b &amp;&amp; c",
         "1.100 <small>[1.100–1.100]</small>",
-        "aim for lull, <span class=met>met</span>: p99 / alone 1.1 (wanted: at most 1.1)",
+        "aim for lull, <span class=met>met</span>: background / solo 0.6 (wanted: at least 0.45)",
         "share of requests",
         "<code>echo 1 &gt; /group/cpu.idle</code><br>",
         "lull is not dominated",

@@ -12,7 +12,7 @@
 //! | `nice` | `nice -n 19 CMD` |
 //! | `sched-idle` | `chrt -i 0 CMD` |
 //! | `cpu.idle` | `CMD` in a control group whose `cpu.idle` is 1 ([`group`]) |
-//! | `idle-group` | `chrt -i 0 ionice -c 3 CMD` in a control group at the top of the tree with `cpu.idle` = 1: the idle class in force ([`top`]) |
+//! | `idle-group` | `chrt -i 0 ionice -c 3 CMD` in a control group at the top of the tree with `cpu.idle` = 1: the idle class in force (`top`) |
 //! | `nice-group` | `nice -n 19 ionice -c 3 CMD` in such a group with the least weight |
 //! | `confined`, `confined-nice` | the same two under `taskset`, on all CPUs but the first |
 //! | `cgroup` | `CMD` in control groups with `cpu.idle`, or the least weight, and the least I/O weight |

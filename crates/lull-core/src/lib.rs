@@ -23,10 +23,11 @@
 //! | [`keep`] | which pages that the job brought in stay in the page cache for now |
 //! | [`clean`] | which of the job's dirty pages are written next |
 //! | [`room`] | how much memory the job may have, and when its pages have to go |
-//! | [`budget`] | the loss that was promised, as credits in a leaky bucket per resource, and its division among them |
+//! | [`budget`] | the loss that was promised, as credits in a leaky bucket per resource |
 //! | [`manners`] | the job held when its own progress falls (Douceur & Bolosky, SOSP 1999) |
 //! | [`smart`] | the job held in the foreground's busy periods (Yan et al., 2012) |
-//! | [`lend`] | how much of a resource is lent, from measured harm and work, inside the budget |
+//! | [`cpu`] | how many CPUs are lent: what the foreground leaves, but a buffer |
+//! | [`ledger`] | what is lost on all resources, against the one promise |
 //! | [`parlour`] | when datagrams that wait may leave |
 //! | [`queue_bound`] | how much background an interface's queue may have |
 //! | [`round_trip`] | the interval of a network interface, from the foreground's round trips |

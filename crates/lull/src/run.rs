@@ -13,7 +13,7 @@
 //! | [`quiet`] | whether calls may pass until the sensors stand |
 //! | [`reader`] | reading ahead for the job in the gaps |
 //! | [`memory`] | the job leaves the page cache as it was, and the foreground its memory |
-//! | [`adjust`], [`release`] | changing a run while it runs; letting go what the command has left behind |
+//! | [`adjust`], [`release`](mod@release) | changing a run while it runs; letting go what the command has left behind |
 //! | [`hold_gate`], [`signals`], [`spare`] | the hold gate; signals that end a wait, or interrupt a long hold |
 //! | [`guardian`] | what happens when the supervisor is dead |
 //! | [`tell`], [`messages`], [`status`], [`summary`] | what is told to whom |

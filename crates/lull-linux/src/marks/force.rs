@@ -3,11 +3,11 @@
 //! Problem: SCHED_IDLE, nice and a group's idle weight are accepted everywhere, and count only inside the group, session or slice in which they
 //! were set. What the tree looks like tells what should be; the kernel tells what is. Approach: two tasks that do nothing but compute share
 //! one CPU, one in the place of the foreground (the caller's group and class), one in the job's with the job's class. After
-//! [`LENGTH`] of their time together it is seen who had how much. In force the job's task has next to nothing; otherwise it has half. What is
-//! in between is looked at for [`MOST`].
+//! `LENGTH` of their time together it is seen who had how much. In force the job's task has next to nothing; otherwise it has half. What is
+//! in between is looked at for `MOST`.
 //!
 //! Edge cases: others on that CPU take from both. One tick of the scheduler is 1 to 10 ms, on a virtual machine whose CPUs are taken away more, so
-//! a task may have so much by chance: the bound is a quarter. On a CPU that gives the two less within [`PATIENCE`], the answer is not known.
+//! a task may have so much by chance: the bound is a quarter. On a CPU that gives the two less within `PATIENCE`, the answer is not known.
 //!
 //! Source: sched(7), `Documentation/admin-guide/cgroup-v2.rst` ("CPU").
 

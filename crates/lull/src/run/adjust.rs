@@ -9,7 +9,7 @@
 //! knows no file rights. So the supervisor asks the kernel who is at the other end, and obeys its own user and root; and
 //! `lull set` talks to nobody else either, since anybody may take a name. The names are those of a network namespace.
 //!
-//! `--release` goes another way: see [`release`](super::release).
+//! `--release` goes another way: see [`release`](mod@super::release).
 //!
 //! The supervisor may outlive the job for a while, and who has no process left has nothing to set: that is refused.
 //!

@@ -7,6 +7,7 @@
 
 mod common;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -137,16 +138,20 @@ fn root_a_job_leaves_a_cpu_to_the_foreground_and_has_it_back_when_that_has_gone(
     }
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let go = dir.path().join("go");
+    // Computes when it is told so, and then sleeps.
+    let script = "read go; i=0; while [ $i -lt 2000000 ]; do i=$((i+1)); done; exec sleep 1000";
+    let mut foreground =
+        Computing(Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap());
     let marker = new_marker();
-    let options = ["--resources", "cpu", "--longest-hold", "off"];
+    // This test itself looks on, and would be at work.
+    let pid = foreground.0.id().to_string();
+    let options = ["--resources", "cpu", "--longest-hold", "off", "--protect", &pid];
     let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &job_until(&go)]), &marker);
     let front = child.id();
     let job = job_of(front);
     let all = allowed(job);
-    let foreground = Computing::without_a_pause();
+    foreground.0.stdin.take().unwrap().write_all(b"go\n").unwrap();
     wait_until("fewer CPUs", || allowed(job) != all);
-    drop(foreground);
-    // On a machine with other work it may be a while until nobody computes.
     wait_until("all CPUs", || allowed(job) == all);
     std::fs::write(&go, "").unwrap();
     assert_eq!(

@@ -111,8 +111,14 @@ fn root_control_groups_that_are_not_mounted_here_are_found_and_left_clean_after_
         command = in_own_mounts(&command, NEW_SYS);
         bed.left.namespace().confine(&mut command);
         let marker = new_marker();
+        // On a link that nobody uses the upload would be over before the programs stand.
+        let busy = Busy::on(&bed);
         let child = spawn_marked(&mut command, &marker);
         let front = child.id();
+        wait_until("the programs to stand", || {
+            helper(front, "lull-supervisor").is_some_and(has_own_congestion_control)
+        });
+        drop(busy);
         assert_eq!(received.join().unwrap(), 1_000_000);
         assert!(!groups_of(front).is_empty());
         for name in victims {

@@ -76,19 +76,6 @@ pub enum Verdict {
     Harmful,
 }
 
-/// What a block made known beyond the estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Finding {
-    /// Nothing new.
-    Usual,
-    /// The latest pairs show more harm than usual; nothing is proved.
-    Suspicious,
-    /// The harm has become greater.
-    Worse,
-    /// The harm has become less.
-    Better,
-}
-
 /// The numerator and the denominator of the slowdown.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
@@ -166,14 +153,14 @@ impl Evidence {
     }
 
     /// Takes in one block: what it saw with background and without, in pieces of about one length.
-    pub(crate) fn add(&mut self, lent: &[Epoch], withheld: &[Epoch]) -> Finding {
+    pub(crate) fn add(&mut self, lent: &[Epoch], withheld: &[Epoch]) {
         let limit = self.levels.limit();
         let (lent_amount, lent_exposure) = self.cut(lent, limit);
         let (withheld_amount, withheld_exposure) = self.cut(withheld, limit);
         let exposure = lent_exposure + withheld_exposure;
         let seen = lent.iter().chain(withheld).map(|epoch| epoch.count as f64).sum::<f64>();
         if lent_exposure <= 0.0 || withheld_exposure <= 0.0 || seen <= 0.0 {
-            return Finding::Usual;
+            return;
         }
         self.levels.add(self.level(lent), self.level(withheld));
         let lent_part = lent_amount * withheld_exposure / exposure;
@@ -187,10 +174,10 @@ impl Evidence {
         pair.den += den;
         *stands_for += seen * (lent_exposure / exposure) * (withheld_exposure / exposure);
         if *stands_for < STANDS_FOR {
-            return Finding::Usual;
+            return;
         }
         let (pair, _) = std::mem::take(&mut self.open);
-        self.conclude(pair)
+        self.conclude(pair);
     }
 
     /// The amount, cut to `limit` per exposure in each piece, and the exposure.
@@ -214,7 +201,7 @@ impl Evidence {
         }
     }
 
-    fn conclude(&mut self, pair: Pair) -> Finding {
+    fn conclude(&mut self, pair: Pair) {
         self.pairs.push_back(pair);
         if self.pairs.len() > MEMORY {
             self.pairs.pop_front();
@@ -224,15 +211,9 @@ impl Evidence {
         let before = sums(self.pairs.iter());
         let all = self.forget_what_changed(&before).unwrap_or(before);
         let ratio = all.ratio();
-        let finding = if all.n < before.n {
-            if ratio > before.ratio() { Finding::Worse } else { Finding::Better }
-        } else {
-            let excess = self.latest_excess(&all, ratio);
-            if excess.abs() > SUSPICIOUS_EXCESS {
-                self.suspicion = SUSPICION_LASTS;
-            }
-            if excess > SUSPICIOUS_EXCESS { Finding::Suspicious } else { Finding::Usual }
-        };
+        if all.n >= before.n && self.latest_excess(&all, ratio).abs() > SUSPICIOUS_EXCESS {
+            self.suspicion = SUSPICION_LASTS;
+        }
         let (low, high) = all.interval(ALPHA);
         #[expect(clippy::cast_possible_truncation, reason = "at most MEMORY")]
         let pairs = self.pairs.len() as u32;
@@ -244,7 +225,6 @@ impl Evidence {
             Verdict::Harmful if ratio > self.budget => Verdict::Harmful,
             _ => Verdict::Unknown,
         };
-        finding
     }
 
     /// Drops what was before a change; returns the sums of what is left, if there was one.

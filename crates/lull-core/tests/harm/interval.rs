@@ -4,7 +4,7 @@ use lull_core::{Measure, Nanos, Trial, TrialSetting};
 
 use crate::foreground::{Arrivals, Foreground, Service};
 
-const RUNS: u64 = 200;
+const RUNS: u64 = 800;
 const POLL: Nanos = Nanos(5_000_000);
 
 pub(crate) fn setting(measure: Measure) -> TrialSetting {
@@ -75,7 +75,7 @@ fn assert_covers(name: &str, coverage: &Coverage) {
     // Requests that outlast the washout blur great harm; small harm they do not.
     if coverage.ratio <= 1.05 {
         assert!(
-            (coverage.bias - 1.0).abs() < 0.02,
+            (coverage.bias - 1.0).abs() < 0.01,
             "{name}: estimates are {:.4} of the truth",
             coverage.bias
         );

@@ -92,6 +92,8 @@ pub struct Bursts {
     pub count: u64,
     /// Their time from wake-up to sleep.
     pub response_ns: u64,
+    /// The same, each up to what was said last ([`Cpus::cut_at`]).
+    pub cut_ns: u64,
     /// … of which on a CPU.
     pub on_cpu_ns: u64,
 }
@@ -165,6 +167,7 @@ impl CpuSensor {
         for cpu in cpus.raw() {
             cpu.class.store(NOTHING, Ordering::Relaxed);
         }
+        cpus.cut_at(Nanos::MAX);
         cpus.set_own(&settings.own);
         cpus.set_job_group(settings.job_group);
         cpus.begin(began);
@@ -238,6 +241,7 @@ impl Cpus {
                 sum.delay_ns += cpu.delay[i].sum_ns();
                 sum.count += cpu.bursts[i].count.load(Ordering::Relaxed);
                 sum.response_ns += cpu.response[i].sum_ns();
+                sum.cut_ns += cpu.bursts[i].cut_ns.load(Ordering::Relaxed);
                 sum.on_cpu_ns += cpu.bursts[i].on_cpu_ns.load(Ordering::Relaxed);
             }
             let [foreground, background] = self.busy(cpu, now);
@@ -312,6 +316,11 @@ impl Cpus {
     /// Says how many CPUs there are: with fewer free than one a burst is crowded.
     pub fn set_online(&self, cpus: u32) {
         self.shared().online.store(cpus, Ordering::Relaxed);
+    }
+
+    /// From now on no burst counts for more than `most` in the sums that are cut.
+    pub fn cut_at(&self, most: Nanos) {
+        self.shared().most_ns.store(most.0, Ordering::Relaxed);
     }
 
     /// Names lull's own processes; all but the first six are ignored.

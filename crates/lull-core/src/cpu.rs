@@ -13,15 +13,15 @@
 //!  audit: loss, late share ──▶ mode
 //! ```
 //!
-//! The audit withholds the job for short, random moments, and compares. It corrects in either direction, slowly:
+//! The audit compares, at short, random moments. It corrects in either direction, slowly:
 //!
 //! ```text
-//!          the loss is beyond half the promise                the loss is beyond the promise
-//!  ┌──────┐ ─────────────────────────────▶ ┌──────────┐ ───────────────────────────▶ ┌────────────────┐
-//!  │ Open │                                │ Buffered │                              │ Shared(1..)    │
+//!            bursts are longer than beside                    the loss is beyond the promise
+//!  ┌──────┐  the buffer by the promise     ┌──────────┐ ───────────────────────────▶ ┌────────────────┐
+//!  │ Open │ ─────────────────────────────▶ │ Buffered │                              │ Shared(1..)    │
 //!  └──────┘ ◀───────────────────────────── └──────────┘ ◀─────────────────────────── └────────────────┘
-//!   every CPU   the loss is within half,    all but need    surely within half        one CPU, for 1/2, 1/4, … of
-//!               and the last try long ago   and buffer                                the time; the floor at the least
+//!   every CPU   few CPUs, the loss is       all but need    surely within half        one CPU, for 1/2, 1/4, … of
+//!               within half, last try long  and buffer                                the time; the floor at the least
 //! ```
 //!
 //! Nothing is held before harm is proved, or likely after many comparisons. The idle class protects the foreground on the CPUs that are lent.
@@ -49,8 +49,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::share::{Loss, Share};
 use crate::time::Nanos;
-use crate::trial::{Arm, Reading, TrialSetting};
-use audit::Audit;
+use crate::trial::{Reading, TrialSetting};
+use audit::{Audit, Side};
 use late::Late;
 use need::Need;
 use presence::Presence;
@@ -129,6 +129,8 @@ pub struct CpuBuffer {
     spare: Spare,
     audit: Audit,
     at_work: bool,
+    /// Whether CPUs are kept from the job: a foreground is at work, and not everything is lent beside it.
+    confined: bool,
     lent: Lent,
     grown: Nanos,
     next: Option<Nanos>,
@@ -146,6 +148,7 @@ impl CpuBuffer {
             spare: Spare::default(),
             audit: Audit::new(&setting, seed),
             at_work: false,
+            confined: false,
             lent: Lent { cpus, share: Share::ALL, withheld: false },
             grown: Nanos::ZERO,
             next: None,
@@ -157,10 +160,13 @@ impl CpuBuffer {
     pub fn step(&mut self, now: Nanos, reading: &CpuReading) -> Lent {
         self.at_work = self.presence.look(now, reading.busy);
         self.need.look(now, reading.running.max(reading.peak));
-        self.spare.look(now, reading.began, reading.crowded, self.at_work && self.lent.cpus > 1);
-        let arm = self.audit.step(now, reading, self.at_work);
+        let could_lend_less = self.confined && self.lent.cpus > 1;
+        let most = self.setting.cpus - 1;
+        self.spare.look(now, reading.began, reading.crowded, could_lend_less, most);
+        let side = self.audit.step(now, reading, self.at_work);
+        self.confined = self.at_work && side != Side::Open;
         let wanted = self.wanted();
-        let cpus = if wanted <= self.lent.cpus || !self.at_work {
+        let cpus = if wanted <= self.lent.cpus || !self.confined {
             self.grown = now;
             wanted
         } else if now.since(self.grown) >= self.grow_every() {
@@ -170,7 +176,7 @@ impl CpuBuffer {
             self.lent.cpus
         };
         let share = if self.at_work { self.audit.share().max(self.setting.floor) } else { Share::ALL };
-        self.lent = Lent { cpus, share, withheld: self.at_work && arm == Arm::Withheld };
+        self.lent = Lent { cpus, share, withheld: self.at_work && side == Side::Held };
         self.next = self.next_look(now, reading);
         debug_assert_eq!(self.check(), Ok(()));
         self.lent
@@ -186,7 +192,7 @@ impl CpuBuffer {
         if !self.at_work {
             return Some(0);
         }
-        (self.lent.cpus > 1 && self.audit.mode() != Mode::Open).then(|| self.need.most())
+        (self.lent.cpus > 1 && self.confined).then(|| self.need.most())
     }
 
     /// Whether the foreground is at work.
@@ -216,7 +222,7 @@ impl CpuBuffer {
 
     fn wanted(&self) -> u32 {
         let cpus = self.setting.cpus;
-        if !self.at_work || self.audit.mode() == Mode::Open {
+        if !self.confined {
             return cpus;
         }
         cpus.saturating_sub(self.need.most()).saturating_sub(self.spare.cpus()).max(1)
@@ -230,7 +236,7 @@ impl CpuBuffer {
         if !self.at_work {
             return (reading.running > 0).then(|| now.plus(self.presence.missing()));
         }
-        let may_grow = self.audit.mode() != Mode::Open && self.setting.cpus > 2;
+        let may_grow = self.confined && self.setting.cpus > 2;
         let look = now.plus(if may_grow { self.grow_every() } else { LOOK });
         Some(self.audit.next_change().map_or(look, |at| at.min(look)).max(now.plus(Nanos(1))))
     }

@@ -92,6 +92,22 @@ impl Histogram {
         None
     }
 
+    /// The least value for which what is longer than it adds up to at most this share of all time; `None` when empty.
+    pub fn bulk(&self, beyond: f64) -> Option<Nanos> {
+        let middle = |index: usize| (lower_bound(index).0 + lower_bound(index + 1).0) as f64 / 2.0;
+        let (mut longer, mut count) = (0.0, 0.0);
+        for (index, n) in self.buckets.iter().enumerate().rev() {
+            // What is cut off if all that is longer counts for the middle of this bucket.
+            let cut_off = longer - count * middle(index);
+            if cut_off > beyond * self.sum_ns as f64 {
+                return Some(lower_bound(index + 1));
+            }
+            longer += *n as f64 * middle(index);
+            count += *n as f64;
+        }
+        (count > 0.0).then_some(Nanos::ZERO)
+    }
+
     /// What was counted since `earlier`, an older copy of this histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

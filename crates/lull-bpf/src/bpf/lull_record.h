@@ -122,6 +122,7 @@ struct lull_bursts {
 	lull_u64 delays; /* wake-ups that led to running; sums of times are in the histograms */
 	lull_u64 count;
 	lull_u64 on_cpu_ns;
+	lull_u64 cut_ns; /* what all took, each up to `most_ns` (lull_sched) */
 };
 
 /* One CPU; written by programs on that CPU alone. [0] quiet, [1] background ran on some CPU. */
@@ -137,7 +138,7 @@ struct lull_cpu {
 	lull_u64 crowded;    /* ... while every CPU ran somebody, background among them */
 	struct lull_histogram delay[2];	   /* wake-up to running */
 	struct lull_histogram response[2]; /* wake-up to the next sleep */
-	lull_u64 unused[6];
+	lull_u64 unused[4];
 };
 
 /* All CPUs together. */
@@ -156,7 +157,9 @@ struct lull_sched {
 	lull_u64 bg_start_ns;
 	lull_u64 last_wake_ns;
 	lull_u64 wakes_given;
-	lull_u64 unused[4];
+	/* Written by user space. */
+	lull_u64 most_ns; /* a burst counts for no more in `cut_ns` */
+	lull_u64 unused[3];
 };
 
 /*
@@ -190,7 +193,7 @@ struct lull_interface {
 
 _Static_assert(sizeof(struct lull_interface) == sizeof(struct lull_device) + 96,
 	       "mirrored in record.rs");
-_Static_assert(sizeof(struct lull_cpu) == 112 + 4 * 8 * (LULL_BUCKETS + 1) + 8 * 6,
+_Static_assert(sizeof(struct lull_cpu) == 128 + 4 * 8 * (LULL_BUCKETS + 1) + 8 * 4,
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_cpu) % 64 == 0, "CPUs share no cache line");
 _Static_assert(sizeof(struct lull_sched) == 128, "mirrored in record.rs");

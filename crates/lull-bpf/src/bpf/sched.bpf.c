@@ -244,6 +244,7 @@ static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, 
 {
 	__u32 pid = cpu->pid;
 	struct task *task = bpf_map_lookup_elem(&tasks, &pid);
+	__u64 took;
 	__u32 loaded;
 
 	if (task)
@@ -257,8 +258,10 @@ static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, 
 		return;
 	}
 	loaded = (task->loaded || all->bg_start_ns > task->woken_ns) & 1;
-	count(&cpu->response[loaded], now - task->woken_ns);
+	took = now - task->woken_ns;
+	count(&cpu->response[loaded], took);
 	cpu->bursts[loaded].count++;
+	cpu->bursts[loaded].cut_ns += took < all->most_ns ? took : all->most_ns;
 	cpu->bursts[loaded].on_cpu_ns += task->on_cpu_ns;
 	task->woken_ns = 0;
 }

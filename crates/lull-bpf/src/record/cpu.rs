@@ -16,6 +16,7 @@ pub(crate) struct RawBursts {
     pub(crate) delays: AtomicU64,
     pub(crate) count: AtomicU64,
     pub(crate) on_cpu_ns: AtomicU64,
+    pub(crate) cut_ns: AtomicU64,
 }
 
 /// `struct lull_cpu`.
@@ -33,7 +34,7 @@ pub(crate) struct RawCpu {
     pub(crate) crowded: AtomicU64,
     pub(crate) delay: [RawHistogram; 2],
     pub(crate) response: [RawHistogram; 2],
-    unused: [u64; 6],
+    unused: [u64; 4],
 }
 
 /// `struct lull_sched`.
@@ -52,16 +53,17 @@ pub(crate) struct RawSched {
     bg_start_ns: AtomicU64,
     last_wake_ns: AtomicU64,
     pub(crate) wakes_given: AtomicU64,
-    unused: [u64; 4],
+    pub(crate) most_ns: AtomicU64,
+    unused: [u64; 3],
 }
 
 const _: () = {
-    assert!(size_of::<RawCpu>() == 112 + 4 * 8 * (BUCKETS + 1) + 8 * 6);
+    assert!(size_of::<RawCpu>() == 128 + 4 * 8 * (BUCKETS + 1) + 8 * 4);
     assert!(size_of::<RawCpu>().is_multiple_of(64));
     assert!(std::mem::offset_of!(RawCpu, busy_ns) == 24);
     assert!(std::mem::offset_of!(RawCpu, bursts) == 40);
-    assert!(std::mem::offset_of!(RawCpu, watched_ns) == 88);
-    assert!(std::mem::offset_of!(RawCpu, delay) == 112);
+    assert!(std::mem::offset_of!(RawCpu, watched_ns) == 104);
+    assert!(std::mem::offset_of!(RawCpu, delay) == 128);
     assert!(size_of::<RawSched>() == 128);
     assert!(std::mem::offset_of!(RawSched, own) == 24);
     assert!(std::mem::offset_of!(RawSched, running) == 64);

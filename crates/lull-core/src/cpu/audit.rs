@@ -1,21 +1,27 @@
-//! The slow half: whether what is lent keeps the promise, by withholding it at random, and what follows.
+//! The slow half: whether what is lent keeps the promise, by comparing at random, and what follows.
 //!
 //! *Loss* is the share of the foreground's time that it lost: what its bursts take longer because of the job, per time in which it was
 //! at work. The trial tells the ratio of the means with an interval; times the bursts in service without the job, that is the loss.
 //!
-//! | mode | left for the bolder one | left for the more careful one |
-//! |---|---|---|
-//! | Open | – | beyond half the promise |
-//! | Buffered | within half the promise, and the last failure long enough ago | beyond the promise |
-//! | Shared | surely within half the promise | beyond the promise |
+//! | mode | compared with | left for the bolder one | left for the more careful one |
+//! |---|---|---|---|
+//! | Open | Buffered | – | bursts are longer by the promise |
+//! | Buffered | the job held | within half the promise, and the last failure long enough ago | beyond the promise |
+//! | Shared | the job held | surely within half the promise | beyond the promise |
 //!
-//! Beyond is what is sure, by the interval, or likely after [`MANY`] comparisons if it is sure that there is any harm: the estimate then
+//! The last CPU is lent on other terms than the rest: there is a choice that costs the job a CPU at the most and the foreground nothing, so
+//! each burst has to keep its own length, not only the sum of a minute. The comparison is cheap for both, and a third of the time is used
+//! for it until the answer is known.
+//!
+//! Beyond the promise is what is sure, by the interval, or likely after [`MANY`] comparisons if it is sure that there is any harm: the estimate then
 //! is worth more than the caution of an interval that holds at every look. The same for the late share, of which [`LATE_PPM`] are
-//! promised. Lending everything is tried on likelihood, since a try is short where it harms, and ends on likelihood, too, if the
-//! promise looks broken. After a failure it is tried again after twice as long each time.
+//! promised. Lending everything is tried on likelihood, and ends on likelihood. After a failure it is tried again after twice as long each
+//! time.
+//!
+//! On a machine of many CPUs the last ones are not worth a try: [`SMALL`].
 //!
 //! Edge cases: a foreground whose bursts are as long as the audit's epochs, or never end, shows nothing, and beside it the mode is
-//! Buffered; without the job's work it stays. With one CPU there is no buffer: Open, or a share.
+//! Buffered; without the job's work it stays. With one CPU there is no buffer: Open, compared with the job held, or a share.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +43,22 @@ const AGAIN_AT_MOST: Nanos = Nanos::from_secs(600);
 const LATE_PPM: u32 = 10_000;
 /// The share of time is halved so often at the most; the floor is above.
 const HALVINGS: u32 = 6;
+
+/// With more CPUs than this the buffer costs the job so little that nothing is gained by doing without.
+const SMALL: u32 = 8;
+/// For how much of the time CPUs are kept free to learn whether every CPU may be lent.
+const OFTEN: Share = Share::percent(33);
+
+/// What is lent beside the foreground at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Every CPU.
+    Open,
+    /// What the foreground's need and the buffer leave.
+    Confined,
+    /// Nothing.
+    Held,
+}
 
 /// What is lent beside the foreground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,9 +98,13 @@ pub(super) struct Audit {
     mode: Mode,
     /// Whether there is more than one CPU.
     has_choice: bool,
+    /// Whether there are so few that the buffer costs the job much.
+    is_small: bool,
     /// When to try to lend everything.
     again: Backoff,
     moves: u32,
+    /// What was lost beside the buffer when everything was lent last.
+    beside_buffer: [f64; 3],
     /// What earlier trials cost.
     withheld: Nanos,
     total: Nanos,
@@ -91,11 +117,13 @@ impl Audit {
             setting: setting.trial,
             seed,
             promise: setting.promise,
-            trial: Trial::new(in_mode(setting.trial, mode), seed),
+            trial: Trial::new(in_mode(setting.trial, mode, setting.cpus > 1), seed),
             mode,
             has_choice: setting.cpus > 1,
+            is_small: setting.cpus <= SMALL,
             again: Backoff::new(AGAIN_AFTER, AGAIN_AT_MOST),
             moves: 0,
+            beside_buffer: [0.0; 3],
             withheld: Nanos::ZERO,
             total: Nanos::ZERO,
         }
@@ -121,15 +149,30 @@ impl Audit {
         self.trial.next_change()
     }
 
-    pub(super) fn step(&mut self, now: Nanos, reading: &CpuReading, at_work: bool) -> Arm {
+    pub(super) fn step(&mut self, now: Nanos, reading: &CpuReading, at_work: bool) -> Side {
         let counts = at_work && reading.wants;
-        self.trial.set_budget(self.of_bursts(self.promise.fraction() / 2.0));
-        let arm = self.trial.record(now, reading.bursts, counts);
+        let promise = self.promise.fraction();
+        self.trial.set_budget(if self.is_open() { self.promise } else { self.of_bursts(promise / 2.0) });
+        let mut arm = self.trial.record(now, reading.bursts, counts);
         if counts && let Some(mode) = self.next_mode(now, reading) {
             self.enter(now, mode);
-            return Arm::Lent;
+            arm = Arm::Lent;
         }
-        if counts { arm } else { Arm::Lent }
+        match (arm, self.mode) {
+            (Arm::Withheld, _) if !counts => self.lent(),
+            (Arm::Withheld, Mode::Open) if self.has_choice => Side::Confined,
+            (Arm::Withheld, _) => Side::Held,
+            (Arm::Lent, _) => self.lent(),
+        }
+    }
+
+    fn lent(&self) -> Side {
+        if self.mode == Mode::Open { Side::Open } else { Side::Confined }
+    }
+
+    /// Whether everything is lent where less could be.
+    fn is_open(&self) -> bool {
+        self.mode == Mode::Open && self.has_choice
     }
 
     pub(super) fn audited(&self) -> Audited {
@@ -149,7 +192,9 @@ impl Audit {
         let Slowdown { ratio, low, high, .. } = self.trial.slowdown()?;
         // A measure of the user's own is no time: what it loses is a share by itself.
         let load = self.trial.load().map_or(1.0, |load| load / ratio.max(1.0));
-        Some([ratio, low, high].map(|ratio| ((ratio - 1.0) * load).max(0.0)))
+        let [likely, least, most] = [ratio, low, high].map(|ratio| ((ratio - 1.0) * load).max(0.0));
+        let [before, least_before, most_before] = if self.is_open() { self.beside_buffer } else { [0.0; 3] };
+        Some([likely + before, least + least_before, most + most_before])
     }
 
     /// What a loss is of the bursts themselves: the less of its time the foreground is in service, the more.
@@ -163,24 +208,25 @@ impl Audit {
         if !self.trial.can_judge() {
             return (self.mode == Mode::Open && self.has_choice).then_some(Mode::Buffered);
         }
-        let pairs = self.trial.slowdown()?.pairs;
+        let Slowdown { ratio, low, pairs, .. } = self.trial.slowdown()?;
         let [likely, least, most] = self.loss()?;
         let promise = self.promise.fraction();
         let late = reading.late.map_or(0, |late| late.least_ppm);
-        let is_likely = |bound: f64| likely > bound && pairs >= MANY;
-        let is_proved = |bound: f64| least > bound || (is_likely(bound) && least > 0.0) || late > LATE_PPM;
+        let is_beyond =
+            least > promise || (likely > promise && pairs >= MANY && least > 0.0) || late > LATE_PPM;
         let is_calm = late <= LATE_PPM / 2;
-        let may_open = likely < promise / 2.0 && pairs >= SOME && is_calm && self.again.is_due(now);
+        let may_open =
+            self.is_small && likely < promise / 2.0 && pairs >= SOME && is_calm && self.again.is_due(now);
         let surely_fits = most < promise / 2.0 && is_calm;
         match self.mode {
-            Mode::Open if !self.has_choice => is_proved(promise).then_some(Mode::Shared(1)),
-            Mode::Open => {
-                let is_doubtful = likely > promise && pairs >= 2 * SOME;
-                (is_proved(promise / 2.0) || is_doubtful).then_some(Mode::Buffered)
+            Mode::Open if self.has_choice => {
+                let is_longer = ratio > 1.0 + promise && pairs >= SOME && (low > 1.0 || pairs >= 2 * MANY);
+                (is_longer || late > LATE_PPM).then_some(Mode::Buffered)
             }
-            Mode::Buffered if is_proved(promise) => Some(Mode::Shared(1)),
+            Mode::Open => is_beyond.then_some(Mode::Shared(1)),
+            Mode::Buffered if is_beyond => Some(Mode::Shared(1)),
             Mode::Buffered => may_open.then_some(Mode::Open),
-            Mode::Shared(halvings) if is_proved(promise) => {
+            Mode::Shared(halvings) if is_beyond => {
                 (halvings < HALVINGS).then_some(Mode::Shared(halvings + 1))
             }
             Mode::Shared(1) => {
@@ -191,20 +237,30 @@ impl Audit {
     }
 
     fn enter(&mut self, now: Nanos, mode: Mode) {
-        if self.mode == Mode::Open {
-            self.again.failed(now);
+        match self.mode {
+            Mode::Open => self.again.failed(now),
+            Mode::Buffered => self.beside_buffer = self.loss().unwrap_or_default(),
+            Mode::Shared(_) => {}
         }
         let cost = self.trial.cost();
         self.withheld = self.withheld.plus(cost.withheld);
         self.total = self.total.plus(cost.total);
         self.moves += 1;
-        self.trial = Trial::new(in_mode(self.setting, mode), self.seed.wrapping_add(u64::from(self.moves)));
+        self.trial = Trial::new(
+            in_mode(self.setting, mode, self.has_choice),
+            self.seed.wrapping_add(u64::from(self.moves)),
+        );
         self.mode = mode;
     }
 }
 
 /// How to test in this mode.
-fn in_mode(setting: TrialSetting, mode: Mode) -> TrialSetting {
+fn in_mode(setting: TrialSetting, mode: Mode, has_choice: bool) -> TrialSetting {
     let calm = Share::ppm(setting.dense.as_ppm() / CALM).max(setting.rare);
-    TrialSetting { dense: if mode == Mode::Buffered { calm } else { setting.dense }, ..setting }
+    let dense = match mode {
+        Mode::Open if has_choice => OFTEN,
+        Mode::Buffered => calm,
+        _ => setting.dense,
+    };
+    TrialSetting { dense, ..setting }
 }

@@ -37,8 +37,9 @@ impl Spare {
         self.cpus
     }
 
-    /// Takes in how many bursts ever began, and how many of them found no free CPU. `counts`: the job could have had fewer.
-    pub(super) fn look(&mut self, now: Nanos, began: u64, crowded: u64, counts: bool) {
+    /// Takes in how many bursts ever began, and how many of them found no free CPU. `counts`: the job could have had fewer; `most`:
+    /// so many may be kept free.
+    pub(super) fn look(&mut self, now: Nanos, began: u64, crowded: u64, counts: bool, most: u32) {
         let (began_before, crowded_before) =
             self.latest.replace((began, crowded)).unwrap_or((began, crowded));
         if !counts {
@@ -48,7 +49,7 @@ impl Spare {
         self.crowded += crowded.saturating_sub(crowded_before);
         // Two more than are allowed: one alone is chance.
         if self.crowded > (self.began.max(ENOUGH) / TOO_MANY) + 2 {
-            self.cpus += 1;
+            self.cpus = (self.cpus + 1).min(most.max(1));
             self.restart(now);
         } else if self.began >= ENOUGH && now.since(self.since) >= PATIENCE {
             if self.crowded.saturating_mul(FEW) < self.began && self.cpus > 1 {

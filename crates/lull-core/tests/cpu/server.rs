@@ -35,7 +35,8 @@ fn serve(harm: Harm, promise: Loss, seconds: u64, seed: u64) -> Outcome {
         if now >= arrives {
             let own = 1e6 * dice.log_normal(0.3);
             let share = lent.share.fraction();
-            let added = if lent.withheld { 0.0 } else { own * harm(buffer.audited().mode) * share };
+            let mode = if lent.cpus > 1 { Mode::Open } else { Mode::Buffered };
+            let added = if lent.withheld { 0.0 } else { own * harm(mode) * share };
             lost_ns += added;
             reading.busy = reading.busy.plus(Nanos(own as u64));
             reading.bursts = Reading {

@@ -47,6 +47,12 @@ const LONGEST_TEST: Nanos = Nanos::from_millis(200);
 /// A hold by quota is complete after a tick of the kernel's, at 250 Hz; what it lets through after that is little.
 const WASHOUT: Nanos = Nanos::from_millis(6);
 const SHORTEST_TEST: Nanos = Nanos::from_millis(12);
+/// The longest bursts may take so much of all time that no mean can tell anything beside them. This share of it is cut off, and left to
+/// the late share; the cut follows when it would differ by one part in so many.
+const CUT: f64 = 0.1;
+const CUT_FOLLOWS: u64 = 4;
+/// Fewer bursts say nothing of the longest.
+const ENOUGH: u64 = 1000;
 /// Where the order of tests begins; any number will do.
 const SEED: u64 = 0x6370_7573;
 
@@ -84,6 +90,8 @@ pub(crate) struct Cpu {
     /// When the job last used a CPU.
     used: Nanos,
     late: Option<Late>,
+    /// For how much a burst counts at the most.
+    cut: Nanos,
     /// How often what is lent had changed, and the foreground's bursts beside the job until then.
     beside_before: (u32, Histogram),
 }
@@ -122,6 +130,7 @@ impl Cpu {
             wants: false,
             used: now,
             late: None,
+            cut: Nanos::MAX,
             beside_before: (0, Histogram::default()),
         }
     }
@@ -202,7 +211,7 @@ impl Cpu {
             Some(slo) => slo.reading(totals.background_busy),
             None => Reading {
                 count: totals.quiet.count + totals.loaded.count,
-                sum: totals.quiet.response_ns + totals.loaded.response_ns,
+                sum: totals.quiet.cut_ns + totals.loaded.cut_ns,
                 work: totals.background_busy.0,
             },
         };
@@ -255,6 +264,13 @@ impl Cpu {
         let moves = self.buffer.audited().moves;
         if moves != self.beside_before.0 {
             self.beside_before = (moves, beside.clone());
+        }
+        let mut all = without.clone();
+        all.merge(&beside);
+        let cut = all.bulk(CUT).filter(|_| all.count() >= ENOUGH).unwrap_or(self.cut);
+        if cut.0.abs_diff(self.cut.0) > self.cut.0 / CUT_FOLLOWS {
+            self.cut = cut;
+            self.cpus.cut_at(cut);
         }
         self.late = late_share(&without, &beside.since(&self.beside_before.1), self.aim.max_delay);
     }

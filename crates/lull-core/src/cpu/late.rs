@@ -9,13 +9,16 @@ use crate::time::Nanos;
 
 /// Fewer requests have no 99th percentile.
 const ENOUGH: u64 = 1000;
+/// Standard errors that make it sure. They are those of requests that are late each by itself; one stall makes several late, so it
+/// takes twice as many as usual.
+const SURE: f64 = 4.0;
 
 /// The share of requests that are late because of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Late {
     /// In parts per million of all requests.
     pub ppm: u32,
-    /// What is sure of it, by twice the standard error.
+    /// What is sure of it.
     pub least_ppm: u32,
 }
 
@@ -34,5 +37,5 @@ pub fn late_share(without: &Histogram, beside: &Histogram, max_delay: Nanos) -> 
     let variance = own_share * (1.0 - own_share) / known as f64 + share * (1.0 - share) / seen as f64;
     let excess = share - own_share;
     let ppm = |share: f64| (share.max(0.0) * 1e6) as u32;
-    Some(Late { ppm: ppm(excess), least_ppm: ppm(excess - 2.0 * variance.sqrt()) })
+    Some(Late { ppm: ppm(excess), least_ppm: ppm(excess - SURE * variance.sqrt()) })
 }

@@ -92,8 +92,8 @@ pub(crate) struct Cpu {
     late: Option<Late>,
     /// For how much a burst counts at the most.
     cut: Nanos,
-    /// How often what is lent had changed, and the foreground's bursts beside the job until then.
-    beside_before: (u32, Histogram),
+    /// How often what is lent had changed, and the foreground's bursts without and beside the job until then.
+    bursts_before: (u32, [Histogram; 2]),
 }
 
 impl Cpu {
@@ -131,7 +131,7 @@ impl Cpu {
             used: now,
             late: None,
             cut: Nanos::MAX,
-            beside_before: (0, Histogram::default()),
+            bursts_before: (0, <[Histogram; 2]>::default()),
         }
     }
 
@@ -188,6 +188,10 @@ impl Cpu {
         let reading = self.reading();
         let was_at_work = self.buffer.at_work();
         let lent = self.buffer.step(now, &reading);
+        if self.buffer.audited().moves != self.bursts_before.0 {
+            // It was another mode's.
+            self.late = None;
+        }
         if was_at_work && self.buffer.at_work() {
             self.book(span);
         }
@@ -259,20 +263,22 @@ impl Cpu {
         }
     }
 
-    /// The late share, of the time since what is lent beside the foreground changed.
-    fn tell_late(&mut self, [without, beside]: [Histogram; 2]) {
-        let moves = self.buffer.audited().moves;
-        if moves != self.beside_before.0 {
-            self.beside_before = (moves, beside.clone());
-        }
-        let mut all = without.clone();
-        all.merge(&beside);
+    /// The late share, of the time since what is lent beside the foreground changed: what else happened then, happened to bursts without
+    /// the job, too.
+    fn tell_late(&mut self, bursts: [Histogram; 2]) {
+        let mut all = bursts[0].clone();
+        all.merge(&bursts[1]);
         let cut = all.bulk(CUT).filter(|_| all.count() >= ENOUGH).unwrap_or(self.cut);
         if cut.0.abs_diff(self.cut.0) > self.cut.0 / CUT_FOLLOWS {
             self.cut = cut;
             self.cpus.cut_at(cut);
         }
-        self.late = late_share(&without, &beside.since(&self.beside_before.1), self.aim.max_delay);
+        let moves = self.buffer.audited().moves;
+        if moves != self.bursts_before.0 {
+            self.bursts_before = (moves, bursts.clone());
+        }
+        let [without, beside] = [0, 1].map(|i| bursts[i].since(&self.bursts_before.1[i]));
+        self.late = late_share(&without, &beside, self.aim.max_delay);
     }
 
     /// How much longer the foreground's bursts take beside the job.

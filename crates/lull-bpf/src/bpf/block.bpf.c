@@ -28,7 +28,7 @@
  * or writes synchronously; so it is foreground while one of the foreground is,
  * and neutral else.
  *
- * An NVMe disk whose controller could have others beside it (most server disks)
+ * An NVMe disk whose controller could have others beside it (as many server disks)
  * has no requests of its own: they are made by its paths (nvme0c0n1), hidden
  * disks that no file of sysfs gives a number. A path counts for its disk from
  * the first bio on that is sent to it.

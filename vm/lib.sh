@@ -68,7 +68,8 @@ start_machine() { # IMAGE-DIR KERNEL CPUS MEMORY-MIB
             -drive "$(drive root "$image/root.img")" -device virtio-blk-pci,drive=root \
             -drive "$(drive data "$image/data.img")" -device virtio-blk-pci,drive=data \
             -drive "$(drive swap "$image/swap.img")" -device virtio-blk-pci,drive=swap \
-            -drive "$(drive nvme "$image/nvme.img")" -device nvme,drive=nvme,serial=plain \
+            -drive "$(drive nvme "$image/nvme.img")" -device nvme-subsys,id=paths,nqn=paths \
+            -device nvme,id=path,serial=plain,subsys=paths -device nvme-ns,drive=nvme,bus=path,nsid=1 \
             -drive "$(drive slow "$image/slow.img" throttling.iops-total=200)" -device nvme,drive=slow,serial=slow \
             -netdev "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:$port-:22" -device virtio-net-pci,netdev=net,romfile= \
             -device virtio-rng-pci >"$RUN/qemu.log" 2>&1 &

@@ -59,11 +59,11 @@ table() { # RESULTS
     local who check status detail entry when since why cells
     echo "## Linux $(status_of "$1" machine kernel)"
     echo
-    echo '| who runs lull | doctor | result, status, signal | CPU class in force against another session | requests gated | disks watched by BPF | memory | network | nothing left | supervisor killed: job right |'
-    echo '|---|---|---|---|---|---|---|---|---|---|'
+    echo '| who runs lull | doctor | result, status, signal | CPU class in force against another session | requests gated | disks watched by BPF | memory kept free | page cache watched | network | nothing left | supervisor killed: job right |'
+    echo '|---|---|---|---|---|---|---|---|---|---|---|'
     for who in "${SURROUNDINGS[@]}"; do
         cells="| $(describe "$who") "
-        for check in doctor job cpu-class gate sensor-bpf memory net leftovers kill; do
+        for check in doctor job cpu-class gate sensor-bpf memory page-cache net leftovers kill; do
             cells+="| $(status_of "$1" "$who" "$check") "
         done
         echo "$cells|"
@@ -72,7 +72,7 @@ table() { # RESULTS
     echo '| beyond the table | |'
     echo '|---|---|'
     while IFS='|' read -r who check status detail; do
-        [[ $who =~ ^(machine|services|package|slow-nvme)$ && $status != info ]] \
+        [[ $who =~ ^(machine|services|package|slow-nvme|nvme-paths)$ && $status != info ]] \
             && echo "| $who: $check | $(status_of "$1" "$who" "$check") |"
     done <"$1"
     echo

@@ -42,10 +42,11 @@ within() { # WHO COMMAND
     timer)
         vm_run root "set -e
             rm -f /run/vm-timer.*
+            mkfifo /run/vm-timer.end
             systemd-run -q --unit=vm-timer --on-active=1s --timer-property=AccuracySec=100ms -E HOME=/root \
                 -p StandardOutput=file:/run/vm-timer.out -p StandardError=inherit \
-                -p 'ExecStopPost=touch /run/vm-timer.end' $2
-            until [[ -e /run/vm-timer.end ]]; do sleep 0.5; done
+                -p 'ExecStopPost=sh -c \"echo >/run/vm-timer.end\"' $2
+            read -r </run/vm-timer.end || true
             cat /run/vm-timer.out
             ! systemctl -q is-failed vm-timer.service"
         ;;

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
-# Services whose main process is `lull run`, as systemd sees them: one line per check, as who.sh has them. As root.
+# Services whose main process is `lull run`, as systemd sees them: one line per check, as result.sh has them. As root.
 set -uo pipefail
-
-result() { # CHECK STATUS DETAIL
-    local word=ok
-    (($2 == 0)) || word=FAIL
-    printf '%s|%s|%s\n' "$1" "$word" "$(tr '\n|' ' /' <<<"$3" | cut -c 1-300)"
-}
+# shellcheck source=vm/guest/result.sh
+. "$(dirname "$0")/result.sh"
 
 finish() {
     systemctl -q stop vm-notify.service 2>/dev/null

@@ -1,33 +1,42 @@
 #!/usr/bin/env bash
-# The foreground: waits for the two processes of a job (vm-hog), computes beside them on the same CPU, and prints what part
-# of what all three got was its own, in percent.
+# The foreground: computes on CPU 1, alone or beside the two processes of a job (vm-hog) that want the same CPU, and prints
+# what it had of a CPU's time and, beside a job, what both of that had together and where they ran, in percent of the clock.
 #
-#   share.sh SECONDS
+#   share.sh alone SECONDS     OWN
+#   share.sh beside SECONDS    OWN JOB CPU CPU
+#
+# What lull lends may be another CPU than the one that the job asked for: so the foreground's share of its own time is what
+# counts, not its share of what all three had.
 set -uo pipefail
 
-ticks() { # PID: user and system time
-    local rest
-    rest=$(</proc/"$1"/stat) || return
-    rest=${rest##*) }
-    # shellcheck disable=SC2086 # fields
-    set -- $rest
-    echo $((${12} + ${13}))
+ran() { # PID ...: nanoseconds on a CPU, of all of them
+    local pid ns rest sum=0
+    for pid in "$@"; do
+        read -r ns rest </proc/"$pid"/schedstat || return
+        sum=$((sum + ns))
+    done
+    echo "$sum"
 }
 
-for ((i = 0; i < 300; i++)); do
-    mapfile -t job < <(pgrep -x vm-hog)
-    ((${#job[@]} == 2)) && break
-    sleep 0.2
-done
-((${#job[@]} == 2)) || { echo "no job of two: ${job[*]}"; exit 1; }
+now() { echo "${EPOCHREALTIME/[^0-9]/}"; }
+
+job=()
+if [[ $1 == beside ]]; then
+    for ((i = 0; i < 300; i++)); do
+        mapfile -t job < <(pgrep -x vm-hog)
+        ((${#job[@]} == 2)) && break
+        sleep 0.2
+    done
+    ((${#job[@]} == 2)) || { echo "no job of two: ${job[*]}"; exit 1; }
+fi
 taskset -c 1 bash -c 'while :; do :; done' &
 own=$!
+trap 'kill "$own"' EXIT
 # The first second is for lull to notice.
 sleep 1
-own_before=$(ticks "$own") job_before=$(($(ticks "${job[0]}") + $(ticks "${job[1]}")))
-sleep "$1"
-own_after=$(ticks "$own") job_after=$(($(ticks "${job[0]}") + $(ticks "${job[1]}")))
-kill "$own"
-own_ticks=$((own_after - own_before)) job_ticks=$((job_after - job_before))
-((own_ticks + job_ticks > 0)) || { echo "nobody ran"; exit 1; }
-echo "$((100 * own_ticks / (own_ticks + job_ticks)))"
+own_before=$(ran "$own") job_before=$(ran "${job[@]}") since=$(now)
+sleep "$2"
+own_after=$(ran "$own") job_after=$(ran "${job[@]}") micros=$(($(now) - since))
+percent() { echo $((($2 - $1) / 10 / micros)); }
+echo "$(percent "$own_before" "$own_after")" \
+    ${job[@]:+"$(percent "$job_before" "$job_after")" $(ps -o psr= -p "${job[0]},${job[1]}")}

@@ -22,7 +22,8 @@
 //! (zfs, an overlay whose layers lie outside this container) gives an error, because "no disk" would be a wrong answer.
 //!
 //! Edge cases: a loop device without backing file ends the chain; a loop file that was unlinked is looked for by its
-//! mount; chains deeper than 16 (possible only in a damaged tree) end with an error instead of a stack overflow.
+//! mount; chains deeper than 16 (possible only in a damaged tree) end with an error instead of a stack overflow. The paths
+//! of an NVMe disk (`nvme0c0n1`) are hidden and have no number here: the block observer finds them.
 //!
 //! Source: `Documentation/ABI/stable/sysfs-block`, `Documentation/filesystems/overlayfs.rst`, proc_pid_mountinfo(5).
 

@@ -5,6 +5,7 @@
  *
  *   block_bio_queue    in the submitter: tags bios whose class the request itself will not show
  *   block_split        a part of a bio is one of its own: it has the tag of the whole
+ *   block_bio_remap    finds the paths of an NVMe disk that may have several
  *   sched_waking       who works for the background (lull_serve.h)
  *   sched_wakeup_new   … and its children
  *   ext4_sync_file     how many of the foreground wait for that file system
@@ -26,6 +27,11 @@
  * and that may be the job alone. Somebody waits for it if somebody is in fsync
  * or writes synchronously; so it is foreground while one of the foreground is,
  * and neutral else.
+ *
+ * An NVMe disk whose controller could have others beside it (as many server disks)
+ * has no requests of its own: they are made by its paths (nvme0c0n1), hidden
+ * disks that no file of sysfs gives a number. A path counts for its disk from
+ * the first bio on that is sent to it.
  *
  * A program that would re-enter itself on a CPU is skipped by the kernel, so
  * any event can be missed. Every request in service therefore has an entry
@@ -53,6 +59,8 @@
 #define REQ_OP_DISCARD 3
 #define REQ_OP_WRITE_ZEROES 9
 #define MINOR_BITS 20
+#define GENHD_FL_HIDDEN 2
+#define MOST_PATHS 4
 #define MAX_IN_SERVICE 16384
 
 /* The few kernel structures that are read, by name; CO-RE finds the offsets. */
@@ -67,6 +75,7 @@ struct inode;
 struct gendisk {
 	int major;
 	int first_minor;
+	int flags;
 };
 struct request_queue {
 	struct gendisk *disk;
@@ -113,10 +122,10 @@ struct {
 	__type(value, struct lull_device);
 } devices SEC(".maps");
 
-/* Device number to slot in `devices`. */
+/* Device number, also that of a path, to slot in `devices`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, LULL_MAX_DEVICES);
+	__uint(max_entries, LULL_MAX_DEVICES * (1 + MOST_PATHS));
 	__type(key, __u32);
 	__type(value, __u32);
 } slots SEC(".maps");
@@ -183,13 +192,18 @@ struct {
 	__type(value, __u64);
 } syncing SEC(".maps");
 
+static __always_inline __u32 number_of(struct gendisk *disk)
+{
+	return (__u32)disk->major << MINOR_BITS | (__u32)disk->first_minor;
+}
+
 static __always_inline struct lull_device *device_of(struct gendisk *disk, __u32 *slot)
 {
 	__u32 dev, *found;
 
 	if (!disk)
 		return NULL;
-	dev = (__u32)disk->major << MINOR_BITS | (__u32)disk->first_minor;
+	dev = number_of(disk);
 	found = bpf_map_lookup_elem(&slots, &dev);
 	if (!found)
 		return NULL;
@@ -580,6 +594,24 @@ int BPF_PROG(lull_split, struct bio *part)
 	} else {
 		bpf_map_delete_elem(&tags, &key);
 	}
+	return 0;
+}
+
+/* The bio was sent to `whole`, and goes on to the disk that it names now. */
+SEC("tp_btf/block_bio_remap")
+int BPF_PROG(lull_bio_remap, struct bio *bio, __u32 whole)
+{
+	struct gendisk *disk = bio->bi_bdev->bd_disk;
+	__u32 path, slot, *found;
+
+	if (!(disk->flags & GENHD_FL_HIDDEN))
+		return 0;
+	found = bpf_map_lookup_elem(&slots, &whole);
+	if (!found)
+		return 0;
+	slot = *found;
+	path = number_of(disk);
+	bpf_map_update_elem(&slots, &path, &slot, BPF_NOEXIST);
 	return 0;
 }
 

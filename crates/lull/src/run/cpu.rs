@@ -21,6 +21,7 @@ use lull_core::{
     TrialSetting, Use,
 };
 use lull_linux::gate::lend::{self, Lender as CpuGate};
+use lull_linux::topology::cpus::CpuSet;
 
 use super::slo::Slo;
 use super::summary::SlowdownSummary;
@@ -83,6 +84,8 @@ pub(crate) struct Cpu {
     /// When a wake-up of the foreground's came that was no work.
     woken: Nanos,
     chosen: Nanos,
+    /// Where lull's own threads run.
+    follows: CpuSet,
     /// CPU time of the foreground on each CPU when CPUs were last chosen.
     busy: Vec<Nanos>,
     totals: CpuTotals,
@@ -114,6 +117,7 @@ impl Cpu {
         let totals = cpus.totals(now);
         let buffer = CpuBuffer::new(setting, SEED);
         Self {
+            follows: gate.lent().clone(),
             cpus,
             gate,
             slo,
@@ -252,10 +256,13 @@ impl Cpu {
             at(&busy).since(at(&self.busy)).0 as f64 / (span.0 as f64).max(1.0)
         };
         // A kernel that refuses leaves the job all CPUs, where its class protects.
-        let before = self.gate.lent().clone();
         let _ = self.gate.lend(usize::try_from(self.lent.cpus).unwrap_or(usize::MAX), used, MARGIN);
-        if *self.gate.lent() != before {
-            lend::follow(self.gate.lent());
+        // lull's own threads have no use for more CPUs while the foreground is at work.
+        let lent = self.gate.lent();
+        let is_enough = self.buffer.at_work() && self.follows.iter().all(|cpu| lent.contains(cpu));
+        if self.follows != *lent && !is_enough {
+            self.follows.clone_from(lent);
+            lend::follow(lent);
         }
         if span >= CHOOSE_EVERY {
             (self.busy, self.chosen) = (busy, now);

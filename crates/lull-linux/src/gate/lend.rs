@@ -2,8 +2,8 @@
 //!
 //! Problem: with more CPUs than the foreground uses, a job need not stop when the foreground comes, if it keeps to the CPUs
 //! whose use does no harm. Approach: policy says how many CPUs to lend; [`choose`] says which: those that the foreground
-//! uses least, whole cores before parts of one, since a sibling's work slows the foreground's core. [`Lender`] confines the
-//! job to them, through its group's cpuset where there is one, else by the affinity of each of its threads.
+//! uses least, whole cores before parts of one, since a sibling's work slows the foreground's core, and node by node, since memory and the
+//! outermost cache are shared there. [`Lender`] confines the job to them, through its group's cpuset where there is one, else by the affinity of each of its threads.
 //!
 //! ```text
 //!            lend(some)                     lend(some)
@@ -29,17 +29,21 @@ use std::io;
 use crate::cgroup::{Confinement, JobGroup};
 use crate::root::Root;
 use crate::stat_line::parent_of;
-use crate::topology::cpus::{CpuSet, cores};
+use crate::topology::cpus::{CpuSet, cores, nodes};
 
 /// Rounds in search of new threads. Each catches the children of the one before; a job that forks faster is caught next time.
 const ROUNDS: usize = 16;
 /// Words of an affinity: room for 8192 CPUs.
 const MASK_WORDS: usize = 128;
 
-/// Which `count` of the CPUs in `cores` to lend: `used` is what share of a CPU the foreground uses, from 0 to 1. CPUs that
+/// A core of which the foreground uses more than this share is lent after all others, wherever it is.
+const BUSY: f64 = 0.5;
+
+/// Which `count` of the CPUs in `cores` to lend, first those of the one of `nodes` that the foreground uses least: `used` is what share of a CPU the foreground uses, from 0 to 1. CPUs that
 /// are lent already stay so unless others are used less by more than `margin`, so that the job is not moved about for
 /// nothing. Among equals those with higher numbers are lent, as interrupts and old habits favour the lower ones.
 pub fn choose(
+    nodes: &[CpuSet],
     cores: &[CpuSet],
     count: usize,
     used: impl Fn(u32) -> f64,
@@ -47,17 +51,21 @@ pub fn choose(
     margin: f64,
 ) -> CpuSet {
     let burden = |cpu: u32| used(cpu) - if lent.contains(cpu) { margin } else { 0.0 };
-    let mut ranked: Vec<(f64, Vec<u32>)> = cores
+    let mean = |cpus: &CpuSet| cpus.iter().map(burden).sum::<f64>() / cpus.len().max(1) as f64;
+    let node_of = |core: &CpuSet| nodes.iter().find(|node| core.iter().any(|cpu| node.contains(cpu)));
+    let mut ranked: Vec<(bool, f64, f64, Vec<u32>)> = cores
         .iter()
         .filter(|core| !core.is_empty())
         .map(|core| {
             let mut cpus: Vec<u32> = core.iter().collect();
             cpus.sort_by(|a, b| burden(*a).total_cmp(&burden(*b)).then(b.cmp(a)));
-            (core.iter().map(burden).sum(), cpus)
+            (mean(core) > BUSY, node_of(core).map_or(0.0, mean), core.iter().map(burden).sum(), cpus)
         })
         .collect();
-    ranked.sort_by(|(a, a_cpus), (b, b_cpus)| a.total_cmp(b).then(b_cpus.cmp(a_cpus)));
-    ranked.into_iter().flat_map(|(_, cpus)| cpus).take(count).collect()
+    ranked.sort_by(|a, b| {
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2)).then(b.3.cmp(&a.3))
+    });
+    ranked.into_iter().flat_map(|(.., cpus)| cpus).take(count).collect()
 }
 
 /// Finds the job's processes.
@@ -67,6 +75,7 @@ pub type Pids = Box<dyn FnMut() -> Vec<i32> + Send>;
 pub struct Lender {
     how: How,
     all: CpuSet,
+    nodes: Vec<CpuSet>,
     cores: Vec<CpuSet>,
     lent: CpuSet,
 }
@@ -90,7 +99,7 @@ impl Lender {
             Some(confinement) => How::Group(confinement),
             None => How::Threads { pids, affinities: Affinities::default() },
         };
-        Self { how, cores: cores(root, &all), lent: all.clone(), all }
+        Self { how, nodes: nodes(root, &all), cores: cores(root, &all), lent: all.clone(), all }
     }
 
     /// The CPUs that there are to lend.
@@ -120,7 +129,7 @@ impl Lender {
             // What is lent in full binds nobody to its CPUs.
             let none = CpuSet::default();
             let lent = if self.lent == self.all { &none } else { &self.lent };
-            let chosen = choose(&self.cores, count.max(1), used, lent, margin);
+            let chosen = choose(&self.nodes, &self.cores, count.max(1), used, lent, margin);
             self.confine(&chosen)?;
         }
         Ok(&self.lent)

@@ -1,9 +1,9 @@
 //! CPUs: sets of them, and which share a core.
 //!
 //! Two CPUs of one core (SMT siblings) share its units and its inner caches: work on one slows the other far more than work
-//! on another core does. Lists are written as the kernel writes them: `0-3,8`.
+//! on another core does. Those of one node share the memory that is near to it. Lists are written as the kernel writes them: `0-3,8`.
 //!
-//! Source: `Documentation/admin-guide/cputopology.rst`.
+//! Source: `Documentation/admin-guide/cputopology.rst`, `Documentation/ABI/stable/sysfs-devices-node`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -116,6 +116,19 @@ pub fn cores(root: &Root, cpus: &CpuSet) -> Vec<CpuSet> {
         cores.push(if core.contains(cpu) { core.and(cpus) } else { own });
     }
     cores
+}
+
+/// The memory nodes that have CPUs among `cpus`, each with those; one of all where the kernel knows of none.
+pub fn nodes(root: &Root, cpus: &CpuSet) -> Vec<CpuSet> {
+    let online: Option<CpuSet> =
+        root.read("/sys/devices/system/node/online").and_then(|text| text.parse().ok());
+    let of = |node: u32| -> Option<CpuSet> {
+        root.read(format!("/sys/devices/system/node/node{node}/cpulist"))?.parse().ok()
+    };
+    let mut nodes: Vec<CpuSet> =
+        online.unwrap_or_default().iter().filter_map(of).map(|node| node.and(cpus)).collect();
+    nodes.retain(|node| !node.is_empty());
+    if nodes.is_empty() { vec![cpus.clone()] } else { nodes }
 }
 
 #[cfg(test)]

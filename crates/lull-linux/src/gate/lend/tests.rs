@@ -13,7 +13,19 @@ fn set(text: &str) -> CpuSet {
 
 fn chosen(cores: &[&str], count: usize, used: &[f64], lent: &str, margin: f64) -> String {
     let cores: Vec<CpuSet> = cores.iter().map(|core| set(core)).collect();
-    choose(&cores, count, |cpu| used[cpu as usize], &set(lent), margin).to_string()
+    choose(&[], &cores, count, |cpu| used[cpu as usize], &set(lent), margin).to_string()
+}
+
+#[test]
+fn cpus_of_the_node_that_the_foreground_uses_least_come_first_and_busy_ones_last() {
+    let nodes = ["0-2", "3-5"].map(set);
+    let cores = ["0", "1", "2", "3", "4", "5"].map(set);
+    let used = [0.3, 0.2, 0.3, 0.4, 0.0, 0.0];
+    let lent = |count| choose(&nodes, &cores, count, |cpu| used[cpu as usize], &set(""), 0.1).to_string();
+    assert_eq!([1, 2, 3, 4].map(lent), ["5", "4-5", "3-5", "1,3-5"]);
+    let used = [0.3, 0.2, 0.3, 0.6, 0.0, 0.0];
+    let lent = |count| choose(&nodes, &cores, count, |cpu| used[cpu as usize], &set(""), 0.1).to_string();
+    assert_eq!([3, 6].map(lent), ["1,4-5", "0-5"]);
 }
 
 #[test]
@@ -47,7 +59,7 @@ proptest! {
         let width = if siblings { 2 } else { 1 };
         let cores: Vec<CpuSet> =
             (0..8).step_by(width).map(|first| (first..first + u32::try_from(width).unwrap()).collect()).collect();
-        let chosen = choose(&cores, count, |cpu| used[cpu as usize], &lent.into_iter().collect(), 0.1);
+        let chosen = choose(&[], &cores, count, |cpu| used[cpu as usize], &lent.into_iter().collect(), 0.1);
         prop_assert_eq!(chosen.len(), count.min(8));
         // At most one core is lent in part.
         let partly = cores.iter().filter(|core| ![0, core.len()].contains(&core.and(&chosen).len()));

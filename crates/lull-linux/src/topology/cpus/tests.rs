@@ -33,6 +33,24 @@ fn cores_are_told_with_the_cpus_that_count() {
     assert_eq!(cores(&root, &set("2-3")), [set("2"), set("3")]);
 }
 
+#[test]
+fn nodes_are_told_with_the_cpus_that_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Root::at(dir.path());
+    assert_eq!(nodes(&root, &set("0-3")), [set("0-3")], "none is known");
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join("sys/devices/system/node").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("online", "0-2\n");
+    write("node0/cpulist", "0-3\n");
+    write("node1/cpulist", "4-7\n");
+    write("node2/cpulist", "\n");
+    assert_eq!(nodes(&root, &set("1-5")), ["1-3", "4-5"].map(set));
+    assert_eq!(nodes(&root, &set("1-2")), [set("1-2")]);
+}
+
 proptest! {
     #[test]
     fn writing_and_reading_agree(cpus in proptest::collection::btree_set(0_u32..200, 0..40)) {

@@ -19,6 +19,7 @@
 //! | [`tell`], [`messages`], [`status`], [`summary`] | what is told to whom |
 
 pub(crate) mod adjust;
+mod affinity;
 mod cpu;
 mod cpu_start;
 mod disk;
@@ -68,7 +69,8 @@ use lull_linux::job::shared::Shared;
 use lull_linux::marks::{Mark, MarkSet, enter};
 use lull_linux::probe::CgroupFacts;
 use lull_linux::root::Root;
-use lull_linux::seccomp::{Listener, Scope, filter};
+use lull_linux::seccomp::filter::{self, Wants};
+use lull_linux::seccomp::Listener;
 use lull_linux::systemd;
 use nix::unistd::{ForkResult, Pid, fork};
 
@@ -498,11 +500,17 @@ fn fork_job(
         let _ = enter(&entries);
         let _ = marks.apply();
     };
-    let program = filter::program(settings.scope, settings.io_uring, settings.net == LendNet::WhenUsed);
+    let wants = Wants {
+        scope: settings.scope,
+        io_uring: settings.io_uring,
+        sockets: settings.net == LendNet::WhenUsed,
+        affinity: settings.traps_affinity,
+    };
+    let program = filter::program(wants);
     let launch = Launch {
         command,
         program: &program,
-        traps: settings.scope != Scope::None,
+        traps: wants.traps(),
         set_marks: &set_marks,
         mask: *inherited.mask.as_ref(),
     };

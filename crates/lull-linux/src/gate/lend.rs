@@ -17,6 +17,10 @@
 //! keeps to those of them that are lent; if none is, it is left alone. A new thread inherits its parent's confined affinity:
 //! what it would have had is what its process, or its parent process, had.
 //!
+//! *Asking and choosing.* `sched_getaffinity` would tell of the moment's CPUs, and `sched_setaffinity` refuses CPUs that are not lent.
+//! So these calls are made while the job has everything ([`Lender::widen`], [`Lender::narrow`]): the kernel answers as without lull, keeps the
+//! thread's choice, and follows it within what is lent, where that is possible.
+//!
 //! Edge cases: after kill -9 of the owner, a cpuset is widened by whoever opens the group next
 //! ([`sweep_leftovers`](crate::cgroup::sweep_leftovers), or [`JobGroup::confinement`](crate::cgroup::JobGroup::confinement)
 //! in a guardian), and affinities by [`release`]. A CPU that is switched off meanwhile leaves a cpuset by itself.
@@ -78,11 +82,26 @@ pub struct Lender {
     nodes: Vec<CpuSet>,
     cores: Vec<CpuSet>,
     lent: CpuSet,
+    /// For the moment the job has all CPUs.
+    is_wide: bool,
 }
 
 enum How {
     Group(Confinement),
     Threads { pids: Pids, affinities: Affinities },
+}
+
+impl How {
+    /// Confines the job, or gives it everything.
+    fn set(&mut self, cpus: Option<&CpuSet>) -> io::Result<()> {
+        match self {
+            Self::Group(group) => group.set(cpus),
+            Self::Threads { pids, affinities } => {
+                affinities.apply(&mut **pids, cpus);
+                Ok(())
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for Lender {
@@ -99,7 +118,8 @@ impl Lender {
             Some(confinement) => How::Group(confinement),
             None => How::Threads { pids, affinities: Affinities::default() },
         };
-        Self { how, nodes: nodes(root, &all), cores: cores(root, &all), lent: all.clone(), all }
+        let (nodes, cores) = (nodes(root, &all), cores(root, &all));
+        Self { how, nodes, cores, lent: all.clone(), all, is_wide: false }
     }
 
     /// The CPUs that there are to lend.
@@ -110,6 +130,23 @@ impl Lender {
     /// The CPUs that are lent.
     pub const fn lent(&self) -> &CpuSet {
         &self.lent
+    }
+
+    /// Whether the job has fewer CPUs than there are.
+    pub fn is_confined(&self) -> bool {
+        self.lent != self.all
+    }
+
+    /// Gives the job all CPUs until [`Self::narrow`]; what is lent meanwhile counts from then on.
+    pub fn widen(&mut self) {
+        self.is_wide = self.is_wide || (self.is_confined() && self.how.set(None).is_ok());
+    }
+
+    /// Confines the job again to what is lent.
+    pub fn narrow(&mut self) {
+        if std::mem::take(&mut self.is_wide) && self.is_confined() && self.how.set(Some(&self.lent)).is_err() {
+            self.lent = self.all.clone();
+        }
     }
 
     /// Does one write confine the job, now and in the future? Else new threads of a job that forks have to be caught by
@@ -140,11 +177,10 @@ impl Lender {
     /// # Errors
     /// As for [`Self::lend`].
     pub fn confine(&mut self, cpus: &CpuSet) -> io::Result<()> {
-        match &mut self.how {
-            // A new thread is in the group from its beginning.
-            How::Group(_) if self.lent == *cpus => {}
-            How::Group(group) => group.set(Some(cpus))?,
-            How::Threads { pids, affinities } => affinities.apply(&mut **pids, Some(cpus)),
+        // A new thread is in the group from its beginning.
+        let stands = self.is_wide || (self.is_by_group() && self.lent == *cpus);
+        if !stands {
+            self.how.set(Some(cpus))?;
         }
         self.lent = cpus.clone();
         Ok(())
@@ -155,12 +191,8 @@ impl Lender {
     /// # Errors
     /// When the kernel refuses.
     pub fn restore(&mut self) -> io::Result<()> {
-        if self.lent == self.all {
-            return Ok(());
-        }
-        match &mut self.how {
-            How::Group(group) => group.set(None)?,
-            How::Threads { pids, affinities } => affinities.apply(&mut **pids, None),
+        if self.is_confined() && !self.is_wide {
+            self.how.set(None)?;
         }
         self.lent = self.all.clone();
         Ok(())

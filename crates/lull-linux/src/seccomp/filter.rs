@@ -13,6 +13,8 @@
 //! Sockets of the internet families are trapped when they are made, if that is wanted: whoever observes the network can then get
 //! ready before there is any traffic. The other calls on sockets never are: they come too often, and their addresses lie in memory.
 //!
+//! Calls that ask for a thread's CPUs, or choose them, are trapped where CPUs are lent: they are made while the job is not confined.
+//!
 //! `io_uring_setup` fails with ENOSYS, so that programs fall back to calls that can be gated, unless it is allowed. Where calls are trapped it is
 //! trapped too, and refused in the answer, so that lull can tell; so is the wish for a seccomp listener, which the kernel refuses to
 //! whoever has one already.
@@ -168,9 +170,30 @@ fn body(rule: Rule) -> Vec<sock_filter> {
     }
 }
 
-fn rules(scope: Scope, io_uring: bool, sockets: bool) -> Vec<(libc::c_long, Rule)> {
+/// What is trapped, and whether io_uring is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// Reads and writes.
+    pub scope: Scope,
+    /// The job may use io_uring.
+    pub io_uring: bool,
+    /// New internet sockets.
+    pub sockets: bool,
+    /// Questions for a thread's CPUs, and choices of them.
+    pub affinity: bool,
+}
+
+impl Wants {
+    /// Whether any call is trapped, so that somebody has to listen.
+    pub fn traps(&self) -> bool {
+        self.scope != Scope::None || self.sockets || self.affinity
+    }
+}
+
+fn rules(wants: Wants) -> Vec<(libc::c_long, Rule)> {
+    let Wants { scope, io_uring, sockets, affinity } = wants;
     let mut rules = Vec::new();
-    let told = scope != Scope::None;
+    let told = wants.traps();
     if !io_uring {
         // Whoever answers trapped calls refuses it, and can tell.
         rules.push((libc::SYS_io_uring_setup, if told { Rule::Always } else { Rule::Absent }));
@@ -178,10 +201,15 @@ fn rules(scope: Scope, io_uring: bool, sockets: bool) -> Vec<(libc::c_long, Rule
     if sockets {
         rules.push((libc::SYS_socket, Rule::Internet));
     }
+    if affinity {
+        rules.extend([libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity].map(|nr| (nr, Rule::Always)));
+    }
+    if told {
+        rules.push((libc::SYS_seccomp, Rule::Listens));
+    }
     if scope == Scope::None {
         return rules;
     }
-    rules.push((libc::SYS_seccomp, Rule::Listens));
     let (simple, positioned) = match scope {
         Scope::All => (Rule::Always, Rule::Always),
         _ => (Rule::Large { length: 2 }, Rule::LargeOrDirect),
@@ -210,9 +238,9 @@ fn rules(scope: Scope, io_uring: bool, sockets: bool) -> Vec<(libc::c_long, Rule
     rules
 }
 
-/// The filter program for this scope, with new internet `sockets` or without; empty when nothing would be trapped or refused.
-pub fn program(scope: Scope, io_uring: bool, sockets: bool) -> Vec<sock_filter> {
-    let rules = rules(scope, io_uring, sockets);
+/// The filter program; empty when nothing would be trapped or refused.
+pub fn program(wants: Wants) -> Vec<sock_filter> {
+    let rules = rules(wants);
     if rules.is_empty() {
         return Vec::new();
     }

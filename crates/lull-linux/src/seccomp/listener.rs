@@ -1,6 +1,7 @@
 //! Installing the filter and answering trapped calls.
 //!
-//! One answer is given: continue (io_uring alone is refused, where it has to be, as the filter would do). If every holder of the listener is gone, the kernel fails trapped calls
+//! One answer is given: continue (but io_uring is refused, where it has to be, as the filter would do, and calls about affinities are
+//! made by whoever answers). If every holder of the listener is gone, the kernel fails trapped calls
 //! with ENOSYS; whoever holds it must therefore outlive the job or be one of several (see `job`).
 
 use std::io;
@@ -28,6 +29,12 @@ impl Trap {
     /// Whether the call may have to wait for a disk. The others are trapped to be told of.
     pub fn uses_a_disk(&self) -> bool {
         ![libc::SYS_socket, libc::SYS_seccomp, libc::SYS_io_uring_setup].contains(&self.nr)
+            && !self.concerns_cpus()
+    }
+
+    /// Whether the call asks for the CPUs of a thread, or chooses them.
+    pub fn concerns_cpus(&self) -> bool {
+        [libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity].contains(&self.nr)
     }
 
     /// From the kernel's record.
@@ -96,6 +103,17 @@ impl Listener {
     /// Makes a trapped call fail with this error number. Returns as [`Self::pass`].
     pub fn refuse(&self, id: u64, errno: i32) -> bool {
         self.send(seccomp_notif_resp { id, val: 0, error: -errno, flags: 0 })
+    }
+
+    /// Makes a trapped call return this without being made. Returns as [`Self::pass`].
+    pub fn answer(&self, id: u64, value: i64) -> bool {
+        self.send(seccomp_notif_resp { id, val: value, error: 0, flags: 0 })
+    }
+
+    /// Whether somebody still waits with this call.
+    pub fn is_waiting(&self, id: u64) -> bool {
+        // SAFETY: the kernel reads the number.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
     }
 
     fn send(&self, mut answer: seccomp_notif_resp) -> bool {

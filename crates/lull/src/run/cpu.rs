@@ -153,6 +153,11 @@ impl Cpu {
         self.buffer.set_promise(promise);
     }
 
+    /// Where the job's CPUs are set.
+    pub(crate) fn gate(&mut self) -> &mut CpuGate {
+        &mut self.gate
+    }
+
     /// Whether the job has to be held.
     pub(crate) fn wants_hold(&self) -> bool {
         self.held

@@ -23,6 +23,7 @@ use lull_linux::job::shared::Shared;
 use lull_linux::seccomp::{Listener, Trap};
 use lull_linux::topology::{DevT, Topology};
 
+use super::affinity::Affinity;
 use super::cpu::Cpu;
 use super::disk::Disk;
 use super::family::Family;
@@ -141,6 +142,7 @@ pub(crate) struct Engine {
     pub(crate) can_hold: bool,
     /// Once its sensor stands.
     pub(crate) cpu: Option<Cpu>,
+    affinity: Affinity,
     /// Where the job's pages are kept in order.
     pub(crate) pages: Option<Arc<Link>>,
     held_for_pages: bool,
@@ -177,6 +179,7 @@ impl Engine {
             disks,
             can_hold: true,
             cpu: None,
+            affinity: Affinity::default(),
             pages: None,
             held_for_pages: false,
             net: None,
@@ -262,6 +265,10 @@ impl Engine {
         match trap.nr {
             libc::SYS_socket => {
                 let waits = self.net_when_used.must_wait(now, trap);
+                return if waits { Verdict::Wait } else { Verdict::Pass };
+            }
+            libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => {
+                let waits = self.cpu.as_mut().is_some_and(|cpu| self.affinity.must_wait(cpu.gate(), trap));
                 return if waits { Verdict::Wait } else { Verdict::Pass };
             }
             libc::SYS_seccomp => {
@@ -474,6 +481,11 @@ impl Engine {
         self.set_open(now, seen);
         let is_held = self.wants_hold();
         next.sooner(self.cpu.as_mut().and_then(|cpu| cpu.turn(now, is_held)));
+        if let (Some(cpu), Some(listener)) = (&mut self.cpu, &self.listener) {
+            let made = self.affinity.turn(now, cpu.gate(), listener);
+            self.pass(&made);
+            next.sooner(self.affinity.next());
+        }
         next.sooner(self.net.as_mut().map(|net| net.turn(now)));
         next.sooner(self.net_when_used.next());
         next.sooner(self.read_ahead(now));
@@ -610,6 +622,8 @@ impl Engine {
     pub(crate) fn release_all(&mut self, now: Nanos) {
         self.reader.stop();
         self.cpu = None;
+        let unanswered = self.affinity.end();
+        self.pass(&unanswered);
         self.net = None;
         self.regulator = None;
         let unserved = self.net_when_used.end();

@@ -127,6 +127,8 @@ pub(crate) struct RunSettings {
     /// What the hold gate does.
     pub(crate) hold_by: HoldChoice,
     pub(crate) scope: Scope,
+    /// Whether the job's questions for its CPUs, and its choices of them, are trapped.
+    pub(crate) traps_affinity: bool,
     pub(crate) io_uring: bool,
     /// Whether what the command leaves behind is foreground again.
     pub(crate) release_leftovers: bool,
@@ -443,7 +445,8 @@ impl Given {
         // Calls are trapped, and io_uring is refused, for the disks' sake. The network when used needs trapped sockets, but it
         // is never without the disks.
         let watches_disks = lends(ResourceChoice::Disk);
-        let scope = if watches_disks { self.gate.or(file.gate).unwrap_or_default() } else { Scope::None };
+        let gate = self.gate.or(file.gate).unwrap_or_default();
+        let scope = if watches_disks { gate } else { Scope::None };
         Ok(RunSettings {
             control,
             promise,
@@ -458,6 +461,7 @@ impl Given {
             hold,
             hold_by: self.hold.or(file.hold).unwrap_or_default(),
             scope,
+            traps_affinity: cpu.is_some() && gate != Scope::None,
             io_uring: self.io_uring.or(file.io_uring).unwrap_or(!watches_disks),
             release_leftovers: self.release_leftovers.or(file.release_leftovers).unwrap_or(false),
             sensor,

@@ -195,6 +195,13 @@ fn root_a_group_is_confined_by_one_write_and_given_all_back() {
     let lent = lender.lend(1, |cpu| if cpu == last { 0.0 } else { 1.0 }, 0.0).unwrap().clone();
     assert_eq!(lent, CpuSet::from_iter([last]));
     assert_eq!((affinity(job.pid()).unwrap(), affinity(children[1]).unwrap()), (lent.clone(), lent));
+    lender.widen();
+    assert_eq!((affinity(job.pid()).unwrap(), affinity(children[0]).unwrap()), (own.clone(), first.clone()));
+    lender.lend(1, |cpu| if cpu == last { 1.0 } else { 0.0 }, 0.0).unwrap();
+    assert_eq!(affinity(job.pid()).unwrap(), own, "what is lent meanwhile counts from then on");
+    lender.narrow();
+    assert_eq!(affinity(job.pid()).unwrap(), *lender.lent());
+    assert!(lender.is_confined() && !lender.lent().contains(last));
     lender.lend(usize::MAX, |_| 0.0, 0.0).unwrap();
     assert_eq!(affinity(job.pid()).unwrap(), own);
     assert_eq!(affinity(children[0]).unwrap(), first, "the job's own choice is back");

@@ -6,7 +6,7 @@
     reason = "call numbers are small and positive"
 )]
 
-use super::{AUDIT_ARCH, Scope, program};
+use super::{AUDIT_ARCH, Scope, Wants, program};
 use libc::{SECCOMP_RET_ALLOW as ALLOW, SECCOMP_RET_USER_NOTIF as TRAP};
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ fn run(program: &[libc::sock_filter], arch: u32, nr: i64, args: [u64; 6]) -> u32
 }
 
 fn native(scope: Scope, nr: i64, args: [u64; 6]) -> u32 {
-    run(&program(scope, false, false), AUDIT_ARCH, nr, args)
+    run(&program(Wants { scope, ..Wants::default() }), AUDIT_ARCH, nr, args)
 }
 
 #[test]
@@ -69,8 +69,9 @@ fn sockets_are_asked_for_by_family_and_only_if_wanted() {
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK, libc::AF_PACKET];
     for family in families {
         let args = [family as u64, libc::SOCK_STREAM as u64, 0, 0, 0, 0];
-        let verdict =
-            |sockets| run(&program(Scope::Large, false, sockets), AUDIT_ARCH, libc::SYS_socket, args);
+        let verdict = |sockets| {
+            run(&program(Wants { sockets, ..Wants::default() }), AUDIT_ARCH, libc::SYS_socket, args)
+        };
         let is_internet = [libc::AF_INET, libc::AF_INET6].contains(&family);
         assert_eq!(verdict(true) == TRAP, is_internet, "{family}");
         assert_eq!(verdict(false), ALLOW, "{family}");
@@ -81,8 +82,9 @@ fn sockets_are_asked_for_by_family_and_only_if_wanted() {
 fn io_uring_is_absent_unless_allowed() {
     let absent = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
     assert_eq!(native(Scope::None, libc::SYS_io_uring_setup, [0; 6]), absent);
-    assert_eq!(run(&program(Scope::All, true, false), AUDIT_ARCH, libc::SYS_io_uring_setup, [0; 6]), ALLOW);
-    assert!(program(Scope::None, true, false).is_empty());
+    let allowed = |scope| program(Wants { scope, io_uring: true, ..Wants::default() });
+    assert_eq!(run(&allowed(Scope::All), AUDIT_ARCH, libc::SYS_io_uring_setup, [0; 6]), ALLOW);
+    assert!(allowed(Scope::None).is_empty());
     assert_eq!(native(Scope::Large, libc::SYS_io_uring_setup, [0; 6]), TRAP, "refused in the answer");
 }
 
@@ -97,8 +99,23 @@ fn a_wish_for_a_listener_is_told_and_other_filters_are_not() {
 }
 
 #[test]
+fn who_asks_for_its_cpus_is_answered_where_cpus_are_lent() {
+    for nr in [libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity] {
+        for scope in [Scope::Large, Scope::None] {
+            let verdict = |affinity| {
+                run(&program(Wants { scope, affinity, ..Wants::default() }), AUDIT_ARCH, nr, [0; 6])
+            };
+            assert_eq!((verdict(true), verdict(false)), (TRAP, ALLOW));
+        }
+    }
+    let listens = Wants { scope: Scope::None, affinity: true, ..Wants::default() };
+    assert!(listens.traps() && !Wants { affinity: false, ..listens }.traps());
+}
+
+#[test]
 fn calls_of_another_architecture_pass() {
-    assert_eq!(run(&program(Scope::All, false, false), 0x4000_0003, libc::SYS_read, [0; 6]), ALLOW);
+    let program = program(Wants { scope: Scope::All, ..Wants::default() });
+    assert_eq!(run(&program, 0x4000_0003, libc::SYS_read, [0; 6]), ALLOW);
 }
 
 proptest! {

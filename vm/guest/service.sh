@@ -18,11 +18,10 @@ systemd-run --wait --collect -q --unit=vm-exec -p Type=exec lull run -q -- sh -c
 ((status == 7))
 result exec-status $? "systemd saw status $status of 7"
 
-# A job may tell systemd that it is ready (with NotifyAccess=all: it is not the main process), and is told to stop.
+# A job tells systemd that it is ready, and is told to stop.
 cat >/run/systemd/system/vm-notify.service <<'END'
 [Service]
 Type=notify
-NotifyAccess=all
 TimeoutStartSec=60
 ExecStart=lull run -q -- bash -c 'trap "touch /run/vm-notify.stopped; exit 0" TERM; systemd-notify --ready; while :; do sleep 1 & wait; done'
 END

@@ -33,6 +33,7 @@ pub(crate) mod hold_gate;
 pub(crate) mod memory;
 mod messages;
 pub(crate) mod net;
+mod notify;
 pub(crate) mod policy;
 mod promise;
 mod protect;
@@ -51,6 +52,7 @@ mod supervisor;
 mod tell;
 
 use std::cell::RefCell;
+use std::ffi::CString;
 use std::io::{IsTerminal, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -84,6 +86,7 @@ use messages::{FromSupervisor, ToGuardian, ToSupervisor};
 use net::options::value_without_equals;
 use net::queues::{QueueSummary, Queues, arrange, locks, release, remarks};
 use net::when_used::{Obstacle, obstacle};
+use notify::Relay;
 use settings::{Given, LendNet, ResourceChoice, RunSettings, SensorChoice, StatusChoice};
 use status::StatusLine;
 use summary::Summary;
@@ -398,7 +401,9 @@ fn start(
     let guardian_channel = Rc::new(RefCell::new(to_guardian));
 
     let (to_job, job_end) = Channel::pair().context("cannot make a channel")?;
-    let job = match fork_job(settings, command, group.0.as_ref(), &inherited, &to_job, &job_end) {
+    let relay = Relay::start();
+    let notify = relay.as_ref().map(Relay::name);
+    let job = match fork_job(settings, command, group.0.as_ref(), &inherited, notify, [&to_job, &job_end]) {
         Ok(job) => job,
         Err(error) => {
             drop((group, to_supervisor, guardian_channel));
@@ -437,7 +442,7 @@ fn start(
         let_go: releaser(heritage.groups.clone(), Arc::clone(&heritage.shared)),
         respawn: respawner(heritage, listener, Rc::clone(&guardian_channel)),
     };
-    let front = Front::new(job, signals, helpers, status);
+    let front = Front::new(job, signals, helpers, status, relay);
     let release_leftovers = settings.release_leftovers;
     Ok(Started { front, group, shed, queues, guardian_channel, release_leftovers })
 }
@@ -490,8 +495,8 @@ fn fork_job(
     command: &launch::Command,
     group: Option<&JobGroup>,
     inherited: &Inherited,
-    front_end: &Channel,
-    job_end: &Channel,
+    notify: Option<CString>,
+    [front_end, job_end]: [&Channel; 2],
 ) -> anyhow::Result<Pid> {
     let entries = group.map(JobGroup::entries).unwrap_or_default();
     let marks = marks(settings);
@@ -513,6 +518,7 @@ fn fork_job(
         traps: wants.traps(),
         set_marks: &set_marks,
         mask: *inherited.mask.as_ref(),
+        notify,
     };
     let other_end = front_end.as_raw_fd();
     // SAFETY: the front has one thread.

@@ -45,6 +45,8 @@ pub struct Command {
 const NAMING: [&CStr; 2] = [c"LISTEN_PID", c"WATCHDOG_PID"];
 /// … and one that does so by the number of a pidfd; without it LISTEN_PID counts.
 const NAMING_PIDFD: &CStr = c"LISTEN_PIDFDID";
+/// Where a service tells its manager what it does (sd_notify(3)).
+const NOTIFY: &CStr = c"NOTIFY_SOCKET";
 
 impl Command {
     /// From the words of the command line; none may hold a zero byte.
@@ -113,6 +115,8 @@ pub struct Launch<'a> {
     pub set_marks: &'a dyn Fn(),
     /// Signal mask of the shell, to be restored.
     pub mask: libc::sigset_t,
+    /// What the command is to take for its manager's socket, if it was given one.
+    pub notify: Option<CString>,
 }
 
 impl std::fmt::Debug for Launch<'_> {
@@ -188,6 +192,10 @@ impl Launch<'_> {
             unsafe { libc::_exit(STATUS_LULL_FAILED) };
         }
         drop(held);
+        if let Some(name) = &self.notify {
+            // SAFETY: both are C strings, and this process has one thread.
+            unsafe { libc::setenv(NOTIFY.as_ptr(), name.as_ptr(), 1) };
+        }
         // SAFETY: just forked.
         let error = unsafe { self.command.execute(&self.mask) };
         let errno = error.raw_os_error().unwrap_or(libc::EIO);

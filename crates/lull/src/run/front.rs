@@ -38,6 +38,7 @@ use nix::unistd::Pid;
 
 use super::family;
 use super::messages::{FromSupervisor, ToSupervisor};
+use super::notify::Relay;
 use super::status::{self, StatusLine};
 use super::supervisor::set_weight;
 
@@ -162,6 +163,8 @@ pub(crate) struct Front {
     signals: SignalFd,
     helpers: Helpers,
     status: StatusLine,
+    /// By which the job tells its service manager, if there is one.
+    relay: Option<Relay>,
     /// The supervisor that has died, until it is known how.
     lost_supervisor: Option<Pid>,
     how_lost: Option<String>,
@@ -170,9 +173,15 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    pub(crate) fn new(job: Pid, signals: SignalFd, helpers: Helpers, status: StatusLine) -> Self {
+    pub(crate) fn new(
+        job: Pid,
+        signals: SignalFd,
+        helpers: Helpers,
+        status: StatusLine,
+        relay: Option<Relay>,
+    ) -> Self {
         let (lost_supervisor, how_lost) = (None, None);
-        Self { job, signals, helpers, status, lost_supervisor, how_lost, respawns: 0, relieved: false }
+        Self { job, signals, helpers, status, relay, lost_supervisor, how_lost, respawns: 0, relieved: false }
     }
 
     /// Stays until the job has ended, and until the supervisor has summed up if that is wanted: one that has just begun to
@@ -202,17 +211,26 @@ impl Front {
             if spoke {
                 self.hear();
             }
+            self.notify();
             if signalled {
                 self.take_pending_signals();
             }
             self.status.draw();
         };
         let wall = lull_linux::clock::now().since(began);
+        self.notify();
         self.status.clear();
         // What was told of a job that ended at once is still to be said.
         let told = self.hear();
         let summary = if wants_summary { told.or_else(|| self.last_words()) } else { None };
         Ok(Outcome { ending, wall, summary, lost_supervisor: self.how_lost() })
+    }
+
+    /// Hands on what the job has told its service manager.
+    fn notify(&self) {
+        if let Some(relay) = &self.relay {
+            relay.pass_on(self.job);
+        }
     }
 
     /// Both others are dead: trapped calls are ours to pass.
@@ -235,6 +253,7 @@ impl Front {
         if listening {
             fds.push(PollFd::new(channel, PollFlags::POLLIN));
         }
+        fds.extend(self.relay.iter().map(|relay| PollFd::new(relay.as_fd(), PollFlags::POLLIN)));
         if let Some(listener) = listener {
             fds.push(PollFd::new(listener, PollFlags::POLLIN));
         }

@@ -50,11 +50,6 @@ impl CgroupFacts {
     pub fn ask_systemd(&mut self, root: &Root) -> Result<Option<Scope>, ScopeError> {
         let Some(v2) = self.v2.as_mut().filter(|_| self.layout == Layout::V2) else { return Ok(None) };
         let (Some(manager), Some(own)) = (Manager::find(root), v2.own.clone()) else { return Ok(None) };
-        // A message of readiness from a process in another group would be dropped, and the service fail.
-        if std::env::var_os("NOTIFY_SOCKET").is_some() {
-            v2.inside = Some("systemd hears a Type=notify service in its own group only".into());
-            return Ok(None);
-        }
         // What both groups are below counts on.
         let top = v2.mount.join(manager.top());
         let shared = top.ancestors().find(|dir| own.starts_with(dir)).unwrap_or(&v2.mount).to_owned();

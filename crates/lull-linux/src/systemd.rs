@@ -38,8 +38,11 @@ use crate::root::Root;
 
 mod bus;
 mod placeholder;
+pub mod sleep;
 
-use bus::{Bus, BusError};
+pub use bus::BusError;
+
+use bus::Bus;
 use placeholder::Placeholder;
 
 /// The slice of all jobs.

@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 
@@ -14,6 +15,7 @@ use common::{
     MARKER, assert_nothing_left, clean_text, finish, helper, is_held, job_of, lull, lull_run, needs_root,
     new_marker, output, send, spawn_marked, wait_for_end, wait_until,
 };
+use nix::fcntl::{Flock, FlockArg};
 
 /// Windows long enough that a job is seen held, short enough for a test.
 const SMART: [&str; 2] = ["--policy", "smart:500ms"];
@@ -61,6 +63,43 @@ fn root_the_summary_tells_the_policy_and_its_holds() {
     assert!(summary["job_held_ns"].as_u64().unwrap() > 0, "{summary}");
     assert!(summary["regulation"].as_str().unwrap().starts_with("smart: "), "{summary}");
     assert_eq!(summary["gate"]["trapped"], 0, "no request gate");
+}
+
+#[test]
+fn root_a_held_job_answers_and_gives_up_its_lock_to_whoever_waits_for_it() {
+    if !needs_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("lock");
+    let script = format!(
+        "exec 9>>'{}'; while :; do flock 9; echo locked; read go || exit 0; flock -u 9; echo free; read go || exit 0; done",
+        path.display()
+    );
+    let marker = new_marker();
+    // A first hold that is far longer than the whole exchange.
+    let mut command = lull_run(&["--policy", "smart:60s"], &["bash", "-c", &script]);
+    command.env(MARKER, &marker).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let front = child.id();
+    let mut words = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    wait_until("the job to be held", || is_held(front));
+    for _ in 0..5 {
+        assert_eq!(answers.next().unwrap().unwrap(), "locked");
+        let lock = |how| Flock::lock(std::fs::File::options().append(true).open(&path).unwrap(), how);
+        assert!(lock(FlockArg::LockExclusiveNonblock).is_err(), "the job has it");
+        words.write_all(b"go\n").unwrap();
+        let own = lock(FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap();
+        assert!(is_held(front));
+        drop(own);
+        assert_eq!(answers.next().unwrap().unwrap(), "free");
+        words.write_all(b"go\n").unwrap();
+    }
+    assert!(is_held(front), "all of that was in one hold");
+    drop(words);
+    assert!(finish(child).status.success());
+    assert_nothing_left(front, &marker);
 }
 
 /// What a summary says of the policy, after a job beside a protected shell that starts a program once it has been learnt,
@@ -125,7 +164,7 @@ fn root_a_held_job_handles_its_signals() {
     let script = "trap 'echo caught; exit 3' TERM; echo ready; while :; do sleep 0.1; done";
     let mut child = spawn_marked(lull_run(&options, &["sh", "-c", script]).stdout(Stdio::piped()), &marker);
     let front = child.id();
-    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
     wait_until("the job to be held", || is_held(front));
     // A job that was held before it could set its trap dies of the signal instead; both are handling it.
     assert!(send(front, libc::SIGTERM));

@@ -1,10 +1,10 @@
-//! Asking a systemd manager, over its private socket.
+//! Asking a systemd manager, over its private socket, and hearing what is told on the system's bus.
 //!
 //! Problem: libraries for D-Bus bring a runtime of threads, and whoever calls this forks right after, which only a process with one thread
 //! may do freely. Approach: `zvariant` knows the wire format; the rest is a line of greeting and one message each way, written
 //! and read in turn. The private socket is there wherever the manager is, also without a bus daemon, and takes root and the manager's own user.
 //!
-//! Every wait is bounded by [`PATIENCE`]. Messages that answer nothing (signals) are skipped.
+//! Every wait for an answer is bounded by [`PATIENCE`]. Messages that answer nothing (signals) are skipped, but by [`Bus::hear`].
 //!
 //! Source: D-Bus specification ("Message Protocol", "Authentication Protocol"), org.freedesktop.systemd1(5).
 
@@ -31,6 +31,7 @@ const MOST_BYTES: usize = 1 << 20;
 const CALL: u8 = 1;
 const ANSWER: u8 = 2;
 const REFUSAL: u8 = 3;
+const SIGNAL: u8 = 4;
 const VERSION: u8 = 1;
 /// Header fields, by their codes.
 const PATH: u8 = 1;
@@ -62,6 +63,8 @@ pub enum BusError {
 
 /// A field of a header, by its code.
 type Field<'a> = (u8, Value<'a>);
+/// Whose method is called: name, path and interface.
+type Object<'a> = (&'a str, &'a str, &'a str);
 type Header<'a> = (u8, u8, u8, u8, u32, u32, Vec<Field<'a>>);
 
 /// A connection to a manager.
@@ -112,8 +115,16 @@ impl Bus {
     where
         B: serde::Serialize + DynamicType,
     {
+        self.ask((DESTINATION, path, interface), member, body)
+    }
+
+    /// Calls a method of somebody's on the bus: by name, path and interface.
+    pub(super) fn ask<B>(&mut self, of: Object<'_>, member: &str, body: &B) -> Result<Answer, BusError>
+    where
+        B: serde::Serialize + DynamicType,
+    {
         self.serial += 1;
-        let message = message(self.serial, (path, interface, member), body)?;
+        let message = message(self.serial, of, member, body)?;
         self.send(&message)?;
         loop {
             let (kind, fields, body) = self.receive()?;
@@ -131,6 +142,18 @@ impl Bus {
                 }),
                 _ => continue,
             };
+        }
+    }
+
+    /// Waits for the next signal, for as long as that takes.
+    pub(super) fn hear(&mut self) -> Result<Signal, BusError> {
+        self.stream.get_ref().set_read_timeout(None)?;
+        loop {
+            let (kind, fields, body) = self.receive()?;
+            let member = fields.iter().find(|(code, _)| *code == MEMBER).and_then(|(_, value)| text(value));
+            if let (SIGNAL, Some(member)) = (kind, member) {
+                return Ok(Signal { member, body: Answer(body) });
+            }
         }
     }
 
@@ -168,7 +191,8 @@ fn text(value: &Value<'_>) -> Option<String> {
 
 fn message<B>(
     serial: u32,
-    (path, interface, member): (&str, &str, &str),
+    (destination, path, interface): Object<'_>,
+    member: &str,
     body: &B,
 ) -> Result<Vec<u8>, BusError>
 where
@@ -184,7 +208,7 @@ where
         (PATH, b'o', path),
         (INTERFACE, b's', interface),
         (MEMBER, b's', member),
-        (DESTINED, b's', DESTINATION),
+        (DESTINED, b's', destination),
         (SIGNATURE, b'g', &arguments),
     ] {
         fields.resize(usize::next_multiple_of(fields.len(), ALIGNMENT), 0);
@@ -203,6 +227,12 @@ where
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
     bytes.extend_from_slice(&body);
     Ok(bytes)
+}
+
+/// What somebody has told everybody.
+pub(super) struct Signal {
+    pub(super) member: String,
+    pub(super) body: Answer,
 }
 
 /// What a method has returned.

@@ -13,6 +13,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lull_core::{Input, Loss, Nanos, Ticket};
 use lull_linux::gate::{
@@ -42,6 +43,9 @@ const SIGNAL_CHECK: Nanos = Nanos::from_millis(50);
 const PIECES_AT_ONCE: usize = 16;
 /// A call that syncs waits no longer than this for the pages to be written before.
 const PIECES_AT_MOST: Nanos = Nanos::from_secs(2);
+/// Whoever waits for the job (for a lock, say) waits no longer than this for the oldest of its calls. One is let go so at a time: about what
+/// the floor of a slow disk is, 20 ms in each second.
+const CALL_WAITS_AT_MOST: Nanos = Nanos::from_secs(1);
 /// A granted call that has not come back for longer than this explains no more what the device shows.
 const CALL_AT_MOST: Nanos = Nanos::from_secs(1);
 
@@ -149,6 +153,8 @@ pub(crate) struct Engine {
     pub(crate) net: Option<Net>,
     /// How it comes to be there, unless it was there from the beginning.
     pub(crate) net_when_used: WhenUsed,
+    /// The machine is about to sleep: nothing is held.
+    pub(crate) sleeps: Arc<AtomicBool>,
     /// Who holds the whole job, if not the resources above.
     pub(crate) regulator: Option<Regulator>,
     /// What the foreground may lose, divided among disks and CPUs.
@@ -160,6 +166,10 @@ pub(crate) struct Engine {
     /// Wall time during which at least one call waited or the whole job was held.
     pub(crate) held_ns: u64,
     held_since: Option<Nanos>,
+    /// Calls are let go that have waited for long, whatever the disk's state; not where the interval is the user's choice.
+    pub(crate) spares_the_oldest: bool,
+    /// When that was last done.
+    spared: Nanos,
     listener: Option<Arc<Listener>>,
     shared: Arc<Shared>,
     disk_of_dev: HashMap<u64, Option<usize>>,
@@ -184,6 +194,7 @@ impl Engine {
             held_for_pages: false,
             net: None,
             net_when_used: WhenUsed::default(),
+            sleeps: Arc::default(),
             regulator: None,
             promise: Promise::new(promise),
             counts: GateCounts::default(),
@@ -191,6 +202,8 @@ impl Engine {
             words: Words::default(),
             held_ns: 0,
             held_since: None,
+            spares_the_oldest: false,
+            spared: Nanos::ZERO,
             listener: None,
             shared,
             disk_of_dev: HashMap::new(),
@@ -298,7 +311,7 @@ impl Engine {
             self.counts.passed += 1;
             return Verdict::Pass;
         }
-        let verdict = self.decide(now, trap);
+        let verdict = if self.sleeps() { Verdict::Pass } else { self.decide(now, trap) };
         if verdict == Verdict::Pass {
             self.counts.passed += 1;
         }
@@ -571,19 +584,25 @@ impl Engine {
     }
 
     /// A call that waits delays the handling of a signal sent to its thread, and the freezing of its group by others: such calls are
-    /// let go. Calls of dead threads are dropped.
+    /// let go, and the oldest one when it has waited for long. Calls of dead threads are dropped.
     fn let_signals_through(&mut self, now: Nanos) -> Option<Nanos> {
         let due: Vec<(u64, Waiter)> = self
             .waiters
             .iter()
-            .filter(|(_, waiter)| now.since(waiter.checked) >= SIGNAL_CHECK)
+            .filter(|(_, waiter)| self.sleeps() || now.since(waiter.checked) >= SIGNAL_CHECK)
             .map(|(id, waiter)| (*id, *waiter))
             .collect();
         // Whoever froze the job from outside waits until its last thread stands still.
-        let is_frozen = !due.is_empty() && self.family.is_frozen();
+        let is_frozen = self.sleeps() || (!due.is_empty() && self.family.is_frozen());
+        let oldest = due.iter().min_by_key(|(_, waiter)| waiter.since).map(|(id, waiter)| (*id, waiter.since));
+        let is_long = |since: Nanos| now.since(since.max(self.spared)) >= CALL_WAITS_AT_MOST;
+        let overdue = oldest.filter(|(_, since)| self.spares_the_oldest && is_long(*since)).map(|(id, _)| id);
+        if overdue.is_some() {
+            self.spared = now;
+        }
         for (id, waiter) in due {
-            if is_frozen || super::signals::is_pending(waiter.tid) {
-                self.counts.signalled += 1;
+            if is_frozen || overdue == Some(id) || super::signals::is_pending(waiter.tid) {
+                self.counts.signalled += u64::from(overdue != Some(id));
                 self.step(waiter.disk, now, Input::Withdraw(Ticket(id)));
                 self.release(now, id);
             } else if let Some(waiter) = self.waiters.get_mut(&id) {
@@ -608,6 +627,10 @@ impl Engine {
         self.wants_hold() && !self.spare.is_on(now)
     }
 
+    fn sleeps(&self) -> bool {
+        self.sleeps.load(Ordering::Relaxed)
+    }
+
     /// Whether some resource, or the regulator, wants the job held.
     fn wants_hold(&self) -> bool {
         let wants = self.held_for_pages
@@ -615,7 +638,7 @@ impl Engine {
             || self.cpu.as_ref().is_some_and(Cpu::wants_hold)
             || self.net.as_ref().is_some_and(Net::wants_hold)
             || self.regulator.as_ref().is_some_and(Regulator::holds);
-        self.can_hold && wants
+        self.can_hold && wants && !self.sleeps()
     }
 
     /// Lets every waiting call go: the supervisor ends.

@@ -13,20 +13,23 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lull_core::Nanos;
+use lull_core::{IntervalChoice, Nanos};
 use lull_linux::cgroup::JobGroup;
 use lull_linux::clock;
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::sessions::Sessions;
 use lull_linux::marks::{Mark, MarkSet, Plain, come_first, let_others_run};
+use lull_linux::root::Root;
 use lull_linux::seccomp::Listener;
+use lull_linux::systemd::sleep;
 
 use super::adjust;
 use super::cpu_start::{CpuStart, at_normal_priority};
 use super::engine::{Engine, Next};
 use super::family::Family;
 use super::gate::Gate;
+use super::helper;
 use super::hold_gate::HoldGate;
 use super::memory::MemoryAim;
 use super::memory::shed::Shed;
@@ -290,9 +293,22 @@ impl Supervisor {
         let engine = Engine::new(Vec::new(), self.settings.promise, family.clone(), Arc::clone(&self.shared));
         let engine = Arc::new(Mutex::new(engine));
         lock(&engine).can_hold = gate.can_hold();
+        lock(&engine).spares_the_oldest = self.settings.control.interval == IntervalChoice::Auto;
         lock(&engine).count_read_ahead(read_ahead);
         lock(&engine).pages = memory.as_ref().and_then(MemoryStart::link);
         lock(&engine).net_when_used = WhenUsed::new(&self.settings, &family, &nudge);
+        let (sleeps, wakes) = (Arc::clone(&lock(&engine).sleeps), Arc::clone(&nudge));
+        if listener.is_some() {
+            // Who has no thread to spare, or no bus, is not told.
+            helper::thread(move || {
+                let tell = |about_to: bool| {
+                    sleeps.store(about_to, Ordering::Relaxed);
+                    wakes.give();
+                };
+                let _ = sleep::hear(&Root::real(), tell);
+                sleeps.store(false, Ordering::Relaxed);
+            });
+        }
         let gone = Arc::new(AtomicBool::new(false));
         let receive = |listener: &Arc<Listener>| {
             lock(&engine).set_listener(Arc::clone(listener));

@@ -71,8 +71,8 @@ use lull_linux::job::shared::Shared;
 use lull_linux::marks::{Mark, MarkSet, enter};
 use lull_linux::probe::CgroupFacts;
 use lull_linux::root::Root;
-use lull_linux::seccomp::filter::{self, Wants};
 use lull_linux::seccomp::Listener;
+use lull_linux::seccomp::filter::{self, Wants};
 use lull_linux::systemd;
 use nix::unistd::{ForkResult, Pid, fork};
 

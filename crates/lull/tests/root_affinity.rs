@@ -72,7 +72,11 @@ fn expected(cpus: usize, rounds: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-fn answers(rounds: usize, options: &[&str], wrap: impl Fn(&Command) -> Option<Command>) -> Option<(String, String)> {
+fn answers(
+    rounds: usize,
+    options: &[&str],
+    wrap: impl Fn(&Command) -> Option<Command>,
+) -> Option<(String, String)> {
     let cpus = cpus()?;
     let _foreground = Foreground::start();
     let script = format!("ALL={cpus}; ROUNDS={rounds}; {CONFINED} {PROGRAM}");

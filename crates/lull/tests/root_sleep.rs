@@ -189,7 +189,8 @@ fn root_held_calls_go_on_before_the_machine_sleeps_and_are_held_again_when_it_is
 fn wait_until_a_read_is_held(job: u32) {
     let (mut last, mut in_a_row) = (String::new(), 0);
     wait_until("a read to be held", || {
-        let children = std::fs::read_to_string(format!("/proc/{job}/task/{job}/children")).unwrap_or_default();
+        let children =
+            std::fs::read_to_string(format!("/proc/{job}/task/{job}/children")).unwrap_or_default();
         let reader = children.trim().to_owned();
         let place = std::fs::read_to_string(format!("/proc/{reader}/wchan")).unwrap_or_default();
         in_a_row = if place.contains("seccomp") && reader == last { in_a_row + 1 } else { 0 };

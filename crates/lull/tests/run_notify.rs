@@ -65,8 +65,8 @@ impl Manager {
         for part in message.cmsgs().unwrap() {
             match part {
                 ControlMessageOwned::ScmCredentials(credentials) => sender = credentials.pid(),
-                // SAFETY: the kernel has just made these descriptors.
                 ControlMessageOwned::ScmRights(raw) => {
+                    // SAFETY: the kernel has just made these descriptors.
                     fds.extend(raw.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }));
                 }
                 _ => {}

@@ -144,7 +144,8 @@ impl Lender {
 
     /// Confines the job again to what is lent.
     pub fn narrow(&mut self) {
-        if std::mem::take(&mut self.is_wide) && self.is_confined() && self.how.set(Some(&self.lent)).is_err() {
+        if std::mem::take(&mut self.is_wide) && self.is_confined() && self.how.set(Some(&self.lent)).is_err()
+        {
             self.lent = self.all.clone();
         }
     }

@@ -594,7 +594,8 @@ impl Engine {
             .collect();
         // Whoever froze the job from outside waits until its last thread stands still.
         let is_frozen = self.sleeps() || (!due.is_empty() && self.family.is_frozen());
-        let oldest = due.iter().min_by_key(|(_, waiter)| waiter.since).map(|(id, waiter)| (*id, waiter.since));
+        let oldest =
+            due.iter().min_by_key(|(_, waiter)| waiter.since).map(|(id, waiter)| (*id, waiter.since));
         let is_long = |since: Nanos| now.since(since.max(self.spared)) >= CALL_WAITS_AT_MOST;
         let overdue = oldest.filter(|(_, since)| self.spares_the_oldest && is_long(*since)).map(|(id, _)| id);
         if overdue.is_some() {

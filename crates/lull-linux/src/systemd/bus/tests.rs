@@ -73,7 +73,7 @@ fn a_refusal_has_its_name() {
 #[test]
 fn a_message_has_its_parts_where_the_specification_wants_them() {
     let body = ("a", vec![("Delegate", Value::from(true))]);
-    let bytes = message(3, ("/p", "i.f", "M"), &body).unwrap();
+    let bytes = message(3, (DESTINATION, "/p", "i.f"), "M", &body).unwrap();
     let fields = usize::from(bytes[12]);
     let header = (FIXED_BYTES + fields).next_multiple_of(ALIGNMENT);
     assert_eq!(bytes.len(), header + usize::from(bytes[4]));

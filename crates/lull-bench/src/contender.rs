@@ -129,7 +129,8 @@ pub struct UnknownContender {
 
 const IDLE_GROUP: Contender = Contender::InForce { class: Class::Idle, confined: false };
 const NICE_GROUP: Contender = Contender::InForce { class: Class::Nice, confined: false };
-const CONFINED: Contender = Contender::InForce { class: Class::Idle, confined: true };
+/// The idle class in force, on all CPUs but the first.
+pub const CONFINED: Contender = Contender::InForce { class: Class::Idle, confined: true };
 const CONFINED_NICE: Contender = Contender::InForce { class: Class::Nice, confined: true };
 
 /// The contenders of the experiments on disks, in the order of tables.

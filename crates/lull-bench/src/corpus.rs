@@ -8,9 +8,11 @@
 //! about files one may write.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
@@ -169,6 +171,20 @@ pub fn project(root: &Path, units: u32, functions: u32) -> Result<(), Error> {
 
 fn drop_pages(file: &File) -> Result<(), Errno> {
     posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
+}
+
+/// Removes a directory with all that is in it. What a job leaves there may change meanwhile, until its last process is gone.
+pub fn remove(directory: &Path) -> Result<(), Error> {
+    const ATTEMPTS: u32 = 50;
+    let mut removed = Ok(());
+    for _ in 0..ATTEMPTS {
+        removed = match fs::remove_dir_all(directory) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => return Ok(()),
+        };
+        thread::sleep(Duration::from_millis(100));
+    }
+    removed.at("remove", directory)
 }
 
 /// Drops the cached pages of one file.

@@ -57,7 +57,7 @@ use quiet::Quiet;
 use trial::Foreground;
 
 /// Pause between two runs.
-const SETTLE: Duration = Duration::from_millis(200);
+pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 /// Directory of the data files within `--dir`.
 const DATA: &str = "lull-bench-data";
 

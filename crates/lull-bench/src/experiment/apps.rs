@@ -23,7 +23,6 @@
 //! | [`watch`] | CPUs and state of the background over time |
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use lull_core::Nanos;
 
@@ -293,7 +292,7 @@ fn one(
         }
         _ => None,
     };
-    empty(&places.scratch)?;
+    places.clear()?;
     // What earlier runs, or the making of the trees, left to be written would be written beside this one.
     nix::unistd::sync();
     let cached = places.chill(work, instances)?;
@@ -355,7 +354,7 @@ fn one(
         // The run has it.
         summary.remove("command");
     }
-    empty(&places.scratch)?;
+    places.clear()?;
     Ok(Run {
         contender: contender.name(),
         command,
@@ -374,20 +373,6 @@ fn one(
         notes,
         ..Run::default()
     })
-}
-
-fn empty(scratch: &Path) -> Result<(), Error> {
-    // What a job leaves may change while it is being removed, until its last process is gone.
-    const ATTEMPTS: u32 = 50;
-    for _ in 0..ATTEMPTS {
-        match std::fs::remove_dir_all(scratch) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                std::thread::sleep(Duration::from_millis(100));
-            }
-            _ => break,
-        }
-    }
-    std::fs::create_dir_all(scratch).at("make", scratch)
 }
 
 fn seconds(value: f64) -> Nanos {

@@ -24,8 +24,8 @@ use super::trial::{self, Foreground, Job, Meter, Outcome, ProgressFile, Window};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
 use crate::contender::headroom::{Controller, Policy};
-use crate::load::{LoadLine, LoadReport};
-use crate::process::{Options, Proc, Program, lines, shown};
+use crate::load::LoadReport;
+use crate::process::{Program, shown};
 use crate::record::{Disturbance, Run, reported_cpu_slowdown};
 use crate::units::whole;
 use crate::{Error, stop};
@@ -71,17 +71,9 @@ fn calibrate(args: &CpuArgs, program: &Program) -> Result<u64, Error> {
     if let Some(reads) = args.reads {
         return Ok(reads);
     }
-    let argv = program.load_argv(case::calibration(args));
-    let (mut process, stdout) = Proc::spawn(&argv, Options::default())?;
-    let last = lines(stdout).iter().last().unwrap_or_default();
-    let exit = process.wait()?;
-    match serde_json::from_str(&last) {
-        Ok(LoadLine::Calibration { reads }) if exit.status.success() => {
-            eprintln!("calibrated: {reads} random reads over {} take {}", args.buffer, args.service);
-            Ok(reads)
-        }
-        _ => Err(process.failed(&format!("the calibration ended with {}", exit.status))),
-    }
+    let reads = case::calibrate(args.service, args.buffer, program)?;
+    eprintln!("calibrated: {reads} random reads over {} take {}", args.buffer, args.service);
+    Ok(reads)
 }
 
 struct Bench<'a> {

@@ -93,7 +93,7 @@ pub struct Panel {
 
 impl Panel {
     /// A panel of the rows that have the figure.
-    pub fn of(title: &str, rows: &[Row], figure: Figure, label: fn(f64) -> String) -> Self {
+    pub fn of(title: &str, rows: &[Row], figure: Figure, label: impl Fn(f64) -> String) -> Self {
         let bars = rows.iter().filter_map(|row| {
             let value = figure(row)?;
             Some(Bar { contender: row.contender.clone(), value, label: label(value.median) })

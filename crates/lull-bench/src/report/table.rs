@@ -242,11 +242,30 @@ fn range(summary: Summary, unit: f64, digits: usize) -> String {
     if summary.count > 1 { format!(" [{min}-{max}]") } else { String::new() }
 }
 
+/// What tells both halves of the promise, whatever the resource.
+const SHORT: [Column; 6] = [
+    ("contender", |row| Some(row.contender.clone())),
+    ("mean", |row| ranged(row.mean)),
+    ("p90", |row| ranged(row.p90)),
+    ("p99", |row| ranged(row.p99)),
+    ("p99 abs.", |row| duration(row.p99_ns)),
+    ("background", |row| ranged(row.background)),
+];
+
+/// A case in few columns.
+pub fn short(case: &CaseStudy, form: Form) -> String {
+    drawn(case, &SHORT, false, form)
+}
+
 fn case_table(case: &CaseStudy, form: Form) -> String {
     // Columns that no row of the case fills are left out.
     let columns: Vec<Column> =
         COLUMNS.into_iter().filter(|(_, cell)| case.rows.iter().any(|row| cell(row).is_some())).collect();
     let dominated = case.rows.iter().any(|row| !row.dominated_by.is_empty());
+    drawn(case, &columns, dominated, form)
+}
+
+fn drawn(case: &CaseStudy, columns: &[Column], dominated: bool, form: Form) -> String {
     let mut table = Table::new();
     table.load_style(if form == Form::Markdown {
         presets::ASCII_MARKDOWN

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::args::Work;
+use crate::error::Context;
 use crate::experiment::cpu::case::Hogs;
 use crate::experiment::trial::{Job, Meter, ProgressFile};
 use crate::load::hog::Kind;
@@ -98,6 +99,15 @@ impl Places {
             }
         }
         Ok(cached)
+    }
+
+    /// Empties the place where jobs write.
+    ///
+    /// # Errors
+    /// When something in it cannot be removed, or it cannot be made.
+    pub fn clear(&self) -> Result<(), Error> {
+        corpus::remove(&self.scratch)?;
+        std::fs::create_dir_all(&self.scratch).at("make", &self.scratch)
     }
 
     fn quoted(path: &Path) -> String {

@@ -12,12 +12,16 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::ValueEnum;
+use lull_core::Nanos;
 
 use super::args::{CpuArgs, CpuCase};
+use crate::Error;
 use crate::beats::Beats;
 use crate::experiment::trial::{Foreground, Window};
+use crate::load::LoadLine;
 use crate::load::hog::Kind;
-use crate::process::Program;
+use crate::load::think::Spread;
+use crate::process::{Options, Proc, Program, lines};
 use crate::units::Bytes;
 
 /// One case.
@@ -61,23 +65,44 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Arguments of the load that calibrates requests.
-pub fn calibration(args: &CpuArgs) -> Vec<String> {
-    let (service, buffer) = (format!("{}ns", args.service.as_nanos()), args.buffer.0.to_string());
-    owned(&["cpu-calibrate", "--service", &service, "--buffer", &buffer, "--json"])
+/// The requests of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Requests {
+    /// Processor time of one when nothing disturbs it.
+    pub service: Nanos,
+    /// Memory that they read.
+    pub buffer: Bytes,
+    /// How the gaps between their arrivals vary.
+    pub spread: Spread,
+    /// Random reads of one.
+    pub reads: u64,
+}
+
+/// How many random reads over a buffer take this processor time: to be asked once, while nothing else runs.
+///
+/// # Errors
+/// When the load cannot be started, or says nothing of the kind.
+pub fn calibrate(service: Nanos, buffer: Bytes, program: &Program) -> Result<u64, Error> {
+    let (service, buffer) = (format!("{}ns", service.as_nanos()), buffer.0.to_string());
+    let argv = program.load_argv(["cpu-calibrate", "--service", &service, "--buffer", &buffer, "--json"]);
+    let (mut process, stdout) = Proc::spawn(&argv, Options::default())?;
+    let last = lines(stdout).iter().last().unwrap_or_default();
+    let exit = process.wait()?;
+    match serde_json::from_str(&last) {
+        Ok(LoadLine::Calibration { reads }) if exit.status.success() => Ok(reads),
+        _ => Err(process.failed(&format!("the calibration ended with {}", exit.status))),
+    }
 }
 
 impl Front {
-    fn of(args: Vec<String>, seeded: bool, asked: &CpuArgs) -> Self {
-        Self { args, seeded, beats: Beats::of(asked.beat) }
-    }
-
-    fn serve(load: u64, args: &CpuArgs, reads: u64) -> Self {
-        let service = format!("{}ns", args.service.as_nanos());
-        let [load, buffer, reads] = [load, args.buffer.0, reads].map(|number| number.to_string());
-        let mut words = owned(&["cpu-serve", "--load", &load, "--service", &service]);
-        words.extend(owned(&["--reads", &reads, "--buffer", &buffer, "--spread", &word(&args.spread)]));
-        Self::of(words, true, args)
+    /// A request server at that load of one CPU, in percent.
+    pub fn serve(load: u64, requests: &Requests, beats: Option<Beats>) -> Self {
+        let service = format!("{}ns", requests.service.as_nanos());
+        let [load, buffer, reads] =
+            [load, requests.buffer.0, requests.reads].map(|number| number.to_string());
+        let mut args = owned(&["cpu-serve", "--load", &load, "--service", &service]);
+        args.extend(owned(&["--reads", &reads, "--buffer", &buffer, "--spread", &word(&requests.spread)]));
+        Self { args, seeded: true, beats }
     }
 
     /// The same with the arrivals of this round: the same for every contender in it.
@@ -126,7 +151,10 @@ impl Case {
     /// A case with requests of that many reads.
     pub fn of(group: CpuCase, args: &CpuArgs, reads: u64) -> Self {
         let memory = Hogs { kind: Kind::Memory, count: args.hogs, memory: args.hog_memory };
-        let serve = |load| Front::serve(load, args, reads);
+        let beats = Beats::of(args.beat);
+        let CpuArgs { service, buffer, spread, .. } = *args;
+        let serve = |load| Front::serve(load, &Requests { service, buffer, spread, reads }, beats);
+        let unseeded = |words: &[&str]| Front { args: owned(words), seeded: false, beats };
         let (foreground, hogs, max_slowdown) = match group {
             CpuCase::Serve50 => (serve(50), memory, None),
             CpuCase::Serve50At20 => (serve(50), memory, Some("20%")),
@@ -134,13 +162,13 @@ impl Case {
             CpuCase::Serve80 => (serve(80), memory, None),
             CpuCase::Wakeup => {
                 let interval = format!("{}ns", args.wakeup_interval.as_nanos());
-                let front = Front::of(owned(&["cpu-wakeup", "--interval", &interval]), false, args);
+                let front = unseeded(&["cpu-wakeup", "--interval", &interval]);
                 (front, Hogs { count: 2 * args.hogs, ..memory }, None)
             }
             CpuCase::Integer => (serve(50), Hogs { kind: Kind::Integer, ..memory }, None),
             CpuCase::Spin => {
                 let threads = args.spinners.to_string();
-                (Front::of(owned(&["cpu-spin", "--threads", &threads]), false, args), memory, None)
+                (unseeded(&["cpu-spin", "--threads", &threads]), memory, None)
             }
         };
         Self { name: word(&group), foreground, hogs, max_slowdown }

@@ -1,0 +1,96 @@
+//! The first act: a reader that waits for the disk beside checksums of cold files.
+//!
+//! The foreground reads 4 KiB at random, past the page cache, with 200 µs between requests. The background
+//! is an ordinary command line; cksum, because it waits for the disk rather than the processor. Each line of its output is one finished file:
+//! the demo counts its bytes and drops its pages from the cache at once, so that every pass reads the disk.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use lull_core::Nanos;
+
+use super::act::{Act, SEED};
+use crate::Error;
+use crate::contender::Contender;
+use crate::corpus::{self, Sizes, Tree};
+use crate::experiment::trial::{Foreground, Job, Meter, Reader};
+use crate::process::{Program, shown};
+use crate::units::{Bytes, mb_per_s};
+
+/// What the foreground reads in.
+const AREA: Bytes = Bytes(Bytes::GIB);
+/// Size of each file that the job reads.
+const FILE: Bytes = Bytes(8 * Bytes::MIB);
+const THINK: Nanos = Nanos::from_micros(200);
+
+/// The act with its files.
+pub(super) struct Reading {
+    file: PathBuf,
+    tree: Tree,
+}
+
+impl Reading {
+    /// Makes the files.
+    pub(super) fn prepare(data: &Path, size: Bytes) -> Result<Self, Error> {
+        println!("making {} of files in {}", Bytes(size.0 + AREA.0), data.display());
+        let file = data.join("reader.dat");
+        corpus::data_file(&file, AREA, SEED)?;
+        let tree = corpus::tree(&data.join("tree"), size, Sizes::Equal(FILE), SEED + 1)?;
+        corpus::chill(&tree)?;
+        Ok(Self { file, tree })
+    }
+}
+
+impl Act for Reading {
+    fn title(&self) -> &'static str {
+        "a 4 KiB random reader beside cksum of a few GiB"
+    }
+
+    fn about(&self) -> [String; 2] {
+        [
+            format!("4 KiB random reads of {}, {THINK} between them", self.file.display()),
+            shown(&checksum(&self.tree.root)),
+        ]
+    }
+
+    fn rivals(&self) -> [Contender; 2] {
+        [Contender::Unmanaged, Contender::NiceIonice]
+    }
+
+    fn warmup(&self) -> Nanos {
+        Nanos::from_millis(500)
+    }
+
+    fn foreground(&self, _round: u32) -> Box<dyn Foreground> {
+        let file = self.file.clone();
+        Box::new(Reader { file, think: THINK, exponential: false, seed: SEED })
+    }
+
+    fn job(&self, _program: &Program) -> Result<Job, Error> {
+        let meter = Meter::Lines(Box::new(finished_file));
+        Ok(Job { argv: checksum(&self.tree.root), meter, leash: false, at_once: false })
+    }
+
+    fn speed(&self, per_s: f64) -> String {
+        format!("{:.0} MB/s", mb_per_s(per_s))
+    }
+}
+
+/// The background: checksums of all files, four processes at a time, again and again.
+fn checksum(root: &Path) -> Vec<OsString> {
+    let script = "while :; do find \"$1\" -name 'f*' -type f -print0 | xargs -0 -n 2 -P 4 cksum; done";
+    let mut argv: Vec<OsString> = ["sh", "-c", script, "sh"].map(OsString::from).to_vec();
+    argv.push(root.as_os_str().to_owned());
+    argv
+}
+
+/// A line of cksum: the checksum, the size, the path. Counts the file and makes it cold again.
+fn finished_file(line: &str) -> u64 {
+    let Some(path) = line.splitn(3, ' ').nth(2).map(Path::new) else { return 0 };
+    // A page that stays cached makes the job a little faster than the disk; not worth ending the show for.
+    let _ = corpus::forget(path);
+    path.metadata().map_or(0, |metadata| metadata.len())
+}
+
+#[cfg(test)]
+mod tests;

@@ -271,13 +271,13 @@ impl Cpu {
         }
         if span >= CHOOSE_EVERY {
             (self.busy, self.chosen) = (busy, now);
-            self.tell_late(report.response);
+            self.tell_late(&report.response);
         }
     }
 
     /// The late share, of the time since what is lent beside the foreground changed: what else happened then, happened to bursts without
     /// the job, too.
-    fn tell_late(&mut self, bursts: [Histogram; 2]) {
+    fn tell_late(&mut self, bursts: &[Histogram; 2]) {
         let mut all = bursts[0].clone();
         all.merge(&bursts[1]);
         let cut = all.bulk(CUT).filter(|_| all.count() >= ENOUGH).unwrap_or(self.cut);

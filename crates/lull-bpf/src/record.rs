@@ -39,6 +39,7 @@ pub(crate) struct RawView {
     last_end_ns: AtomicU64,
     bytes: AtomicU64,
     in_service: AtomicU64,
+    in_service_bytes: AtomicU64,
 }
 
 /// `struct lull_histogram`.
@@ -95,15 +96,15 @@ pub(crate) struct RawRequest {
 }
 
 const _: () = {
-    assert!(size_of::<RawView>() == 48);
+    assert!(size_of::<RawView>() == 56);
     assert!(size_of::<RawHistogram>() == 8 * (BUCKETS + 1));
-    assert!(size_of::<RawDevice>() == 16 + 2 * 48 + 8 * 16 + 32 + 32 + 4 * 8 * (BUCKETS + 1));
+    assert!(size_of::<RawDevice>() == 16 + 2 * 56 + 8 * 16 + 32 + 32 + 4 * 8 * (BUCKETS + 1));
     assert!(size_of::<RawRequest>() == 32);
     assert!(std::mem::offset_of!(RawDevice, view) == 16);
-    assert!(std::mem::offset_of!(RawDevice, counters) == 112);
-    assert!(std::mem::offset_of!(RawDevice, leaks) == 240);
-    assert!(std::mem::offset_of!(RawDevice, heads) == 272);
-    assert!(std::mem::offset_of!(RawDevice, quiet) == 304);
+    assert!(std::mem::offset_of!(RawDevice, counters) == 128);
+    assert!(std::mem::offset_of!(RawDevice, leaks) == 256);
+    assert!(std::mem::offset_of!(RawDevice, heads) == 288);
+    assert!(std::mem::offset_of!(RawDevice, quiet) == 320);
     assert!(std::mem::offset_of!(RawRequest, slot) == 24);
 };
 
@@ -115,8 +116,9 @@ impl RawView {
             ended: view.ended.into(),
             last_start_ns: view.last_start.0.into(),
             last_end_ns: view.last_end.0.into(),
-            bytes: 0.into(),
+            bytes: view.started_bytes.into(),
             in_service: u64::from(view.in_service).into(),
+            in_service_bytes: view.in_service_bytes.into(),
         }
     }
 
@@ -129,6 +131,8 @@ impl RawView {
             ended: self.ended.load(Ordering::Relaxed),
             last_start: Nanos(self.last_start_ns.load(Ordering::Relaxed)),
             last_end: Nanos(self.last_end_ns.load(Ordering::Relaxed)),
+            started_bytes: self.bytes(),
+            in_service_bytes: if in_service == 0 { 0 } else { self.in_service_bytes() },
         }
     }
 
@@ -137,6 +141,11 @@ impl RawView {
         self.ended.store(self.started.load(Ordering::Relaxed), Ordering::Relaxed);
         self.last_start_ns.store(0, Ordering::Relaxed);
         self.last_end_ns.store(0, Ordering::Relaxed);
+    }
+
+    fn in_service_bytes(&self) -> u64 {
+        let bytes = self.in_service_bytes.load(Ordering::Relaxed).cast_signed();
+        bytes.max(0).cast_unsigned()
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -185,9 +194,11 @@ impl RawDevice {
         Observation { foreground: self.view[0].read(), background: self.view[1].read() }
     }
 
-    /// Takes one request of a class, whose end was missed, off the count.
-    pub(crate) fn end_missed(&self, class: usize) {
-        self.view[class & 1].in_service.fetch_sub(1, Ordering::Relaxed);
+    /// Takes one request of a class, of so many bytes, whose end was missed, off the counts.
+    pub(crate) fn end_missed(&self, class: usize, bytes: u64) {
+        let view = &self.view[class & 1];
+        view.in_service_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        view.in_service.fetch_sub(1, Ordering::Relaxed);
         self.healed.fetch_add(1, Ordering::Relaxed);
     }
 }

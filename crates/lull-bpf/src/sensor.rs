@@ -152,15 +152,15 @@ impl BlockSensor {
         let map = self.programs.map("in_service")?;
         for key in map.keys() {
             let Some(entry) = step("look at a request", map.lookup(&key, MapFlags::ANY))? else { continue };
-            let (Some(arrived), Some(slot), Some(class)) =
-                (entry.first_chunk::<8>(), entry.get(8..12), entry.get(12))
+            let (Some(arrived), Some(slot), Some(class), Some(bytes)) =
+                (entry.first_chunk::<8>(), entry.get(8..12), entry.get(12), entry.last_chunk::<8>())
             else {
                 continue;
             };
             let is_ours = slot == u32::try_from(device.slot).unwrap_or(u32::MAX).to_ne_bytes();
             // Whoever takes the entry away takes the request off the count.
             if is_ours && u64::from_ne_bytes(*arrived) < oldest.0 && map.delete(&key).is_ok() {
-                device.raw().end_missed(usize::from(*class));
+                device.raw().end_missed(usize::from(*class), u64::from_ne_bytes(*bytes));
             }
         }
         Ok(())
@@ -187,7 +187,7 @@ pub struct Device {
 /// What is only read now and then, for control and reports. Everything is cumulative.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceReport {
-    /// Latency of foreground requests that found no background in service.
+    /// Latency of foreground requests that found no background in service, nor shortly before.
     pub quiet: Histogram,
     /// Latency of foreground requests that did.
     pub loaded: Histogram,

@@ -1,156 +1,132 @@
-//! Automatic interval and bound for one resource (X-2).
+//! Window and interval of one disk, found automatically (X-1, X-2).
 //!
-//! Problem: on a one-at-a-time disk the interval decides what background costs, on a parallel device the bound on
-//! requests in service does; the user knows neither. A target in terms of the interval or of counters would mean
-//! something else on each device; a share of the foreground's throughput does not.
+//! Problem: on a disk that serves one request at a time the interval decides what the job costs, on a parallel device it is how much of the
+//! job is in service at once; the user knows neither. What he can say is what the foreground may lose.
 //!
-//! Approach: measure what background costs, and spend a budget of it.
+//! Approach: one metric, two numbers, one bucket.
 //!
-//! 1. The delay of a burst that meets background is the mean latency of first requests that did less that of first
-//!    requests that did not. Later requests of a burst wait for the earlier ones, and would hide the difference. Until
-//!    there are samples it is half the background's service time.
-//! 2. From the lengths of past gaps follow the loss and the work of each interval (`frontier.rs`). Take what costs
-//!    at most `free`; if that leaves background less than `work_floor` of the idle time, spend up to `budget`.
-//! 3. Where gaps have a usual length, close their late part instead of delaying their start (`closing.rs`), if that
-//!    lets background do more.
-//! 4. Raise the bound while the foreground does not notice (`depth.rs`).
-//! 5. Keep measuring: when hardly any request arrives without background, withhold background now and then for a
-//!    baseline. The other way round, alternating between two intervals brings samples of both kinds, and where gaps
-//!    close they stay open now and then.
-//! 6. Withhold background for short, random moments, and charge it with what the latency of met requests does not
-//!    explain (`correction.rs`).
-//! 7. Open the bound as the foreground stays away ([`Opening`]).
-//! 8. Book what was really lost, and wait when the budget is spent, whatever the estimate says (`purse.rs`).
+//! ```text
+//!  sensor ──▶ lost: Σ excess of requests / time at work ──┬─▶ two numbers: window W, interval P   ──┐
+//!             late: share of requests far beyond own p99 ─┘   every hundred requests, or sooner      ├─▶ Setting
+//!  audit ───▶ what no request shows                       ──▶ bucket of credits: out of them, wait ─┘
+//! ```
 //!
-//! Units: nanoseconds; loss and work are shares. Windows: one to two seconds, or 200 to 400 foreground requests.
+//! 1. *Loss* (`evidence.rs`): what requests that met the job took longer than the others, over the time in which the foreground is at
+//!    work, its pauses included. *Late share* ([`late`](crate::cpu::late)): how many take far longer than its own 99th percentile.
+//! 2. *Two numbers* (`reins.rs`), as TCP does it with its window. Beyond the promise the window shrinks, and at its smallest the
+//!    interval grows. Well within it the interval shrinks, and without one the window grows if it was used up.
+//! 3. *Credits* (`purse.rs`): the foreground earns them with the time it is at work, and what it loses is taken from them. While there are
+//!    none, background waits until the foreground has been away for as long as it takes to earn one request. So no minute costs more
+//!    than was promised, whatever the numbers are; and a loss that no interval can spare is spent evenly.
+//! 4. *Audit* (`audit.rs`): background is withheld at first, for eight requests or a tenth of a second, and then for one part in fifty of the time, to know what requests take without it and to find
+//!    harm that no single request shows. Nothing waits for it.
+//! 5. *Away* ([`Opening`]): the longer the foreground stays away, the wider the window, so that its return costs at most
+//!    half of the promise; after seconds there is none.
+//! 6. *Floor*: background that has had less than a fiftieth of what the disk can do, or than half of the promise is, has the smallest
+//!    window and no interval for a while.
 //!
-//! Edge cases: a sensor without histograms leaves the starting values in force. Counts that went back (a restarted
-//! sensor) are counted from zero. Virtual disks claim to rotate: the claim counts until latencies say more. Background that
-//! is seldom active is taken for half as dangerous as greedy background at the least, since it may become greedy at any
-//! moment.
+//! Units: bytes; nanoseconds; losses are shares. What is decided rests on the time in which background was not waiting for credits: else
+//! any two numbers would seem to keep the promise.
 //!
-//! The budget is this resource's part of what is promised over all, and may change at any time ([`Control::set_promise`]).
+//! Edge cases: a sensor without histograms leaves the starting values in force. Counts that went back (a restarted sensor) are counted
+//! from zero. Virtual disks claim to rotate: the claim counts until latencies say more. Before the foreground's own latency is known, a
+//! request that met the job is taken to have waited for a whole one of the job's. A fixed interval is kept whatever it costs,
+//! without credits and floor; so is a fixed window or depth.
 //!
-//! Source: the paper's section 5.2 asks for an interval that follows the counters; 2.1 and 4.2 give its useful
-//! range. The bound is needed because devices today serve many requests at once.
+//! The promise is what is left for this disk, and may change at any time ([`Control::set_promise`]).
+//!
+//! Source: sections 5.1 and 5.2 of the paper. The window is needed because devices today serve many requests at once.
 
-mod ceiling;
+mod audit;
 mod choice;
-mod closing;
-mod correction;
-mod depth;
-mod frontier;
+mod evidence;
+mod floor;
 mod purse;
-mod tail;
+mod rate;
+mod reins;
 mod telemetry;
-mod window;
 
-pub use choice::{ControlSetting, DepthChoice, IntervalChoice, ParseDepthError, ParseIntervalError};
-pub use telemetry::{Estimate, Heads, Latency, Telemetry, Total};
+pub use choice::{
+    ControlSetting, DepthChoice, IntervalChoice, ParseDepthError, ParseIntervalError, ParseWindowError,
+    WindowChoice,
+};
+pub use telemetry::{Estimate, Heads, Latency, RECENTLY, Telemetry, Total};
 
 use crate::budget::Budget;
+use crate::cpu::late::Late;
 use crate::histogram::Histogram;
-use crate::random::Random;
-use crate::setting::{Closing, Opening, Setting};
+use crate::setting::{Foreground, LEAST_BYTES, Opening, Setting};
 use crate::share::{Loss, Share};
 use crate::time::{Interval, Nanos};
 use crate::trial::Slowdown;
-use closing::{Forecast, Measured, Rival, Rounds};
-use correction::{Correction, Model};
-use depth::{Evidence, Search};
-use frontier::{Cost, Mix, Target};
+use audit::Audit;
+use evidence::{Evidence, Look};
+use floor::Floor;
 use purse::Purse;
-use telemetry::new_of;
-use window::{Counts, Window, above, mean, variance_of_mean};
+use rate::Rate;
+use reins::{Finding, Reins};
 
-/// Interval and bound of one resource.
+/// Two numbers for one disk.
 #[derive(Clone, Debug)]
 pub struct Control {
     aim: ControlSetting,
-    window: Window,
-    search: Search,
-    rounds: Rounds,
     last: Option<(Nanos, Telemetry)>,
     setting: Setting,
+    evidence: Evidence,
+    reins: Reins,
+    period: Period,
+    purse: Purse,
+    /// How long background has to wait for want of credits.
+    wait: Nanos,
+    audit: Audit,
+    floor: Floor,
     /// The foreground is at work until it has been away for this long.
     gone_after: Nanos,
-    /// How long background has to wait for want of budget.
-    wait: Nanos,
-    /// Whether background was withheld at some moment since the last call.
-    withheld: bool,
-    purse: Purse,
-    epoch: Epoch,
-    /// Delay of a loaded request when it was last known, in nanoseconds.
-    known_delay: Option<f64>,
-    /// The background's service before the costs were last forgotten.
-    outdated: Histogram,
+    /// Mean time of a background request in the device, as last seen.
+    service: Option<f64>,
+    rate: Rate,
     estimate: Option<Estimate>,
-    /// Loss if background ran in every gap.
-    unrestrained: f64,
-    correction: Correction,
-    /// What is known without a test, when it is worth testing.
-    model: Option<Model>,
+    /// Whether it is known what kind of device this is.
+    has_begun: bool,
+    /// For how long background has waited for the foreground to show what its requests take without it, and whether it does now.
+    learnt: Nanos,
+    learns: bool,
 }
 
-/// What happened since the last call, to be booked.
-#[derive(Clone, Copy, Debug)]
-struct Booked {
-    /// Time during which the foreground was at work.
-    span: Nanos,
-    /// First requests of bursts that met background.
+/// What was found since the last decision.
+#[derive(Clone, Debug, Default)]
+struct Period {
+    at_work: Nanos,
+    ended: u64,
     loaded: Total,
-    /// Background requests.
-    background: u64,
+    /// What they have lost, in nanoseconds.
+    lost: f64,
+    service: Histogram,
+    is_full: bool,
+    /// Whether the window had opened meanwhile.
+    is_open: bool,
 }
 
-/// A stretch of at least a few foreground requests with one interval.
-#[derive(Clone, Debug)]
-struct Epoch {
-    began: Nanos,
-    started: u64,
-    /// What is owed to the lower interval of a mix, from 0 to 1.
-    owed: f64,
-    random: Random,
-}
+/// A decision takes so many foreground requests and so much of its time, …
+const REQUESTS: u64 = 100;
+const SPAN: Nanos = Nanos::from_millis(100);
+/// … or so many, when it is clear by so many standard errors.
+const FEW_REQUESTS: u64 = 16;
+const CLEAR: f64 = 3.0;
+/// Requests that may be late because of the job.
+const LATE_PPM: f64 = 10_000.0;
+/// What the window's opening may cost, of the promise.
+const OPENING_PART: u32 = 2;
+/// At the beginning the foreground has so much of its time to show what its requests take by themselves.
+const LEARNING: Nanos = Nanos::from_millis(100);
+/// A device was seen at work by so many requests.
+const SEEN: u64 = 4;
 
-impl Epoch {
-    /// Whether this epoch is one of the few, one in `many`, in which something else is done, to learn from it.
-    fn is_one_in(&mut self, many: u32) -> bool {
-        self.random.below(many) == 0
-    }
-
-    /// The interval of `mix` whose turn it is.
-    fn alternate(&mut self, mix: &Mix) -> Nanos {
-        self.owed += mix.share;
-        if self.owed >= 1.0 {
-            self.owed = (self.owed - 1.0).min(1.0);
-            mix.low
-        } else {
-            mix.high
-        }
-    }
-}
-
-/// The alternation of intervals lets at least this many foreground requests pass.
-const EPOCH_REQUESTS: u64 = 4;
-/// One epoch in this many withholds background, when there is no baseline.
-const EXPLORE: u32 = 32;
-/// One epoch in this many leaves gaps open that would close: few enough not to show in the 99th percentile.
-const LEAVE_OPEN: u32 = 128;
-/// Weight of an assumed delay, in requests.
-const ASSUMED: f64 = 4.0;
-/// A bound beyond this is none.
-const DEEP: u32 = 64;
-/// A foreground with fewer requests in the window, or with more time between two, is too sparse to test.
-const TESTED_REQUESTS: u64 = 64;
-const TESTED_CYCLE_NS: f64 = 10e6;
-/// Gaps needed before they are believed.
-const FEW: u64 = 4;
-/// Where the order of epochs begins; any number will do.
-const SEED: u64 = 0x636F_6E74;
+/// The least that background gets of what the disk can do, if half of the promise allows it.
+const FLOOR: f64 = 1.0 / 50.0;
 
 const START_SLOW: Nanos = Nanos::from_millis(10);
-const START_FAST: Nanos = Nanos::from_micros(200);
+const START_FAST: Nanos = Nanos::from_micros(100);
 /// A foreground latency that only slow devices have.
 const SLOW_NS: f64 = 1e6;
 /// The foreground counts as gone at the earliest after this time.
@@ -164,22 +140,22 @@ impl Control {
         let setting = Setting { variant: aim.variant, start_rule: aim.start_rule, ..Setting::default() };
         Self {
             aim,
-            window: Window::default(),
-            search: Search::default(),
-            rounds: Rounds::default(),
             last: None,
             setting,
-            gone_after: GONE,
-            wait: Nanos::ZERO,
-            withheld: false,
+            evidence: Evidence::default(),
+            reins: reins(&aim),
+            period: Period::default(),
             purse: Purse::new(aim.budget),
-            epoch: Epoch { began: Nanos::ZERO, started: 0, owed: 0.0, random: Random::new(SEED) },
-            known_delay: None,
-            outdated: Histogram::default(),
+            wait: Nanos::ZERO,
+            audit: Audit::new(),
+            floor: Floor::default(),
+            gone_after: GONE,
+            service: None,
+            rate: Rate::default(),
             estimate: None,
-            unrestrained: 0.0,
-            correction: Correction::new(aim.budget),
-            model: None,
+            has_begun: false,
+            learnt: Nanos::ZERO,
+            learns: false,
         }
     }
 
@@ -187,12 +163,6 @@ impl Control {
     pub fn set_promise(&mut self, promise: Loss) {
         self.aim.budget = promise;
         self.purse.set_promise(promise);
-        self.correction.set_budget(promise);
-    }
-
-    /// Gives up what is saved of the promise.
-    pub fn forfeit(&mut self) {
-        self.purse.forfeit();
     }
 
     /// What the foreground may lose, and what it has lost as far as is known.
@@ -200,40 +170,53 @@ impl Control {
         self.purse.budget()
     }
 
-    /// What the sensor has counted by `now`; returns what to do until the next call, 20 to 100 ms later.
+    /// What the sensor has counted by `now`; returns what to do until the next call, 10 to 100 ms later.
     pub fn update(&mut self, now: Nanos, telemetry: &Telemetry) -> Setting {
         if self.is_at_rest(now, telemetry) {
             return self.in_force();
         }
-        let booked = self.account(now, telemetry);
-        let mut counts = self.window.view();
-        let cost = self.cost(&counts, telemetry);
-        if let Some(booked) = booked {
-            self.book(&booked, &counts, &cost);
+        if !self.has_begun {
+            self.begin(telemetry);
         }
-        self.assess(&counts, &cost);
-        if self.aim.depth == DepthChoice::Auto && self.search.judge(now, &self.evidence(&counts, &cost)) {
-            self.window.forget_depth();
-            self.window.forget_rounds();
-            self.rounds.restart();
-            counts = self.window.view();
+        let was_held = self.wait > self.reins.interval();
+        if let Some((then, before)) = self.last.replace((now, telemetry.clone())) {
+            let at_work = self.at_work(then, now, &before, telemetry);
+            let look = self.evidence.look(&before, telemetry, at_work);
+            self.rate.look(now, asked(telemetry));
+            let part = FLOOR.min(self.promised() / 2.0);
+            self.floor.look(now, asked(telemetry), at_work, self.rate() * part);
+            self.service = look.service.mean().map_or(self.service, |mean| Some(mean.0 as f64));
+            self.book(&look);
+            if !was_held && self.evidence.own().is_some() {
+                self.period.lost += self.lost_in(&look);
+                self.period.add(&look, telemetry.is_full);
+                self.period.is_open |= self.is_open(now, telemetry);
+            }
+            self.decide(now);
+            self.learnt = self.learnt.plus(at_work);
+            self.learns = at_work > Nanos::ZERO && self.evidence.own().is_none() && self.learnt < LEARNING;
         }
-        let (interval, closing) = self.course(now, telemetry, &counts, &cost);
-        let after = away_after(&counts, closing);
-        self.gone_after = after.max(GONE);
+        self.wait = match self.aim.interval {
+            IntervalChoice::Auto => self.purse.wait(nanos(self.request_ns())),
+            IntervalChoice::Fixed(_) => Nanos::ZERO,
+        };
+        self.gone_after = self.evidence.gone_after().map_or(GONE, |after| after.max(GONE));
         self.setting = Setting {
-            interval,
-            closing,
+            interval: match self.aim.interval {
+                IntervalChoice::Auto => Interval::Finite(self.reins.interval()),
+                IntervalChoice::Fixed(interval) => interval,
+            },
+            window_bytes: match (self.aim.window, self.aim.depth) {
+                (WindowChoice::Fixed(bytes), _) => bytes,
+                (WindowChoice::Auto, DepthChoice::Auto) => self.reins.window(),
+                (WindowChoice::Auto, DepthChoice::Fixed(_)) => u64::MAX,
+            },
             depth: match self.aim.depth {
-                DepthChoice::Auto => self.search.depth(),
+                DepthChoice::Auto => u32::MAX,
                 DepthChoice::Fixed(depth) => depth.max(1),
             },
-            opening: self.opening(&counts, telemetry, after),
+            opening: self.opening(),
             ..self.setting
-        };
-        self.wait = match self.aim.interval {
-            IntervalChoice::Auto => self.purse.wait(nanos(cost.period)),
-            IntervalChoice::Fixed(_) => Nanos::ZERO,
         };
         self.in_force()
     }
@@ -246,56 +229,67 @@ impl Control {
                 && then.since(telemetry.foreground_last_end) >= self.gone_after
         });
         if rests {
+            self.learns = false;
             self.last = Some((now, telemetry.clone()));
+            self.rate.look(now, asked(telemetry));
+            self.setting.opening = self.opening();
         }
         rests
     }
 
-    /// What to do now: while a test withholds background, the interval does not end; for want of budget it is longer.
+    /// What to do now: while the audit withholds background, the interval does not end; for want of credits it is longer.
     fn in_force(&self) -> Setting {
-        if self.withholds() {
-            Setting { interval: Interval::Infinite, closing: None, ..self.setting }
-        } else if self.wait > Nanos::ZERO {
-            let interval = self.setting.interval.max(Interval::Finite(self.wait));
-            Setting { interval, closing: None, ..self.setting }
+        let is_auto = self.aim.interval == IntervalChoice::Auto;
+        if self.withholds() || (is_auto && self.learns) {
+            Setting { interval: Interval::Infinite, ..self.setting }
+        } else if is_auto && self.floor.is_due() {
+            Setting {
+                interval: Interval::NONE,
+                window_bytes: self.setting.window_bytes.min(LEAST_BYTES),
+                ..self.setting
+            }
         } else {
-            self.setting
+            Setting { interval: self.setting.interval.max(Interval::Finite(self.wait)), ..self.setting }
         }
     }
 
-    /// Tests what background costs: takes in what the sensor has counted by `now`, and returns what to do until
-    /// [`next_test`](Self::next_test) or the next call.
+    /// The audit: takes in what the sensor has counted by `now`, and returns what to do until [`next_test`](Self::next_test) or
+    /// the next call.
     pub fn test(&mut self, now: Nanos, latency: &Latency) -> Setting {
-        self.correction.step(now, latency, self.model.as_ref());
-        self.withheld |= self.withholds();
+        let at_work = self.aim.interval == IntervalChoice::Auto
+            && self.last.as_ref().is_some_and(|(_, last)| {
+                last.foreground_started > 0 && now.since(last.foreground_last_end) < self.gone_after
+            });
+        self.audit.step(now, latency, self.promised(), at_work);
         self.in_force()
     }
 
     /// When the next test is due; `None` while nothing is tested.
     pub fn next_test(&self) -> Option<Nanos> {
-        self.correction.next()
+        self.audit.next()
     }
 
     /// Whether background is withheld just now, to see the foreground without it.
     pub fn withholds(&self) -> bool {
-        self.correction.withholds()
+        self.audit.withholds()
     }
 
-    /// How much slower foreground requests are with background than without, as tested.
+    /// How much slower foreground requests are with background than without, as the audit knows it.
     pub fn slowdown(&self) -> Option<Slowdown> {
-        self.correction.slowdown()
+        self.audit.slowdown()
+    }
+
+    /// The share of its time that the foreground loses by that: likely, at least, at most.
+    pub fn audited(&self) -> Option<[f64; 3]> {
+        self.audit.loss()
     }
 
     /// Forgets what background costs, because something outside has changed it; what the foreground does by itself
     /// (its gaps, its latency without background) is remembered.
     pub fn restart_costs(&mut self) {
-        self.window.forget_costs();
-        self.search.restart();
-        self.rounds.restart();
-        self.correction.restart();
-        self.known_delay = None;
-        self.estimate = None;
-        self.outdated = self.last.as_ref().map_or_else(Histogram::default, |(_, last)| last.service.clone());
+        self.period = Period::default();
+        self.evidence.forget_loaded();
+        self.reins.restart();
     }
 
     /// What background costs now; `None` before any foreground request met some.
@@ -303,250 +297,162 @@ impl Control {
         self.estimate
     }
 
-    /// Whether background outside the gaps would cost the foreground more than is free.
+    /// The share of requests that met background and were late because of it; `None` while too few are known.
+    pub fn late(&self) -> Option<Late> {
+        self.evidence.late(self.aim.max_delay)
+    }
+
+    /// Bytes of background that may be in service at once while the foreground is at work.
+    pub fn window_bytes(&self) -> u64 {
+        self.setting.window_bytes
+    }
+
+    /// Whether background outside of what is admitted would cost the foreground more than it may lose: there is an interval, or no
+    /// window is small enough, or there are no credits left.
     pub fn is_harmful(&self) -> bool {
         match self.aim.interval {
             IntervalChoice::Fixed(interval) => interval != Interval::NONE,
-            IntervalChoice::Auto => self.unrestrained > self.free(),
+            IntervalChoice::Auto => self.reins.interval() > Nanos::ZERO || self.wait > Nanos::ZERO,
         }
     }
 
-    /// The loss that is spent without asking what is gained.
-    fn free(&self) -> f64 {
-        self.aim.free.fraction().min(self.purse.rate())
+    /// Whether the foreground has been away for long enough to open the window.
+    fn is_open(&self, now: Nanos, telemetry: &Telemetry) -> bool {
+        let away = Foreground::Away(now.since(telemetry.foreground_last_end));
+        self.setting.opening.window(self.reins.window(), away) > self.reins.window()
     }
 
-    /// Adds what happened since the last call to the window.
-    fn account(&mut self, now: Nanos, telemetry: &Telemetry) -> Option<Booked> {
-        let (then, before) = self.last.replace((now, telemetry.clone()))?;
-        let gaps = new_of(&telemetry.gaps, &before.gaps);
-        let loaded = new_of(&telemetry.loaded, &before.loaded);
-        let all = telemetry.heads().since(&before.heads());
-        let arrived = telemetry.foreground_started.saturating_sub(before.foreground_started);
-        let background = telemetry.background_started.saturating_sub(before.background_started);
-        let met = all.loaded.count;
-        let in_force = self.in_force();
-        let closes = in_force.closing.is_some();
-        // What a test withheld was not exposed, and says nothing of what meets background.
-        let withholds = self.withholds();
-        let told = !std::mem::replace(&mut self.withheld, withholds);
-        let exposed = match in_force.interval {
-            Interval::Finite(length) if told && !closes => above(&gaps, length),
-            _ => 0,
-        };
-        let closed = told && closes;
-        let at_work = arrived > 0 || now.since(telemetry.foreground_last_end) < self.gone_after;
-        let active = if at_work { now.since(then) } else { Nanos::ZERO };
-        let service =
-            if arrived > 0 { new_of(&telemetry.service, &before.service) } else { Histogram::default() };
-        let counts = Counts {
-            quiet: new_of(&telemetry.quiet, &before.quiet),
-            met,
-            served: if arrived > 0 { background } else { 0 },
-            served_at_all: if at_work { background } else { 0 },
-            served_in: if arrived > 0 { active } else { Nanos::ZERO },
-            heads: if closes { Heads { loaded: Total::default(), ..all } } else { all },
-            loaded,
-            gaps,
-            service,
-            active,
-            arrived,
-            arrived_at_bound: arrived,
-            exposed,
-            exposed_met: if told && !closes { met } else { 0 },
-            closed: if closed { arrived } else { 0 },
-            closed_met: if closed { met } else { 0 },
-        };
-        self.window.add(now, &counts);
-        Some(Booked { span: active, loaded: all.loaded, background })
+    fn promised(&self) -> f64 {
+        self.aim.budget.fraction()
+    }
+
+    fn begin(&mut self, telemetry: &Telemetry) {
+        let slow = is_slow(telemetry);
+        if slow {
+            self.reins.begin_slowly(START_SLOW);
+        }
+        self.has_begun = telemetry.quiet.count() + telemetry.loaded.count() >= SEEN;
+        if !slow && self.has_begun {
+            self.reins = reins(&self.aim);
+        }
+    }
+
+    /// The part of the time between two looks in which the foreground was at work.
+    fn at_work(&self, then: Nanos, now: Nanos, before: &Telemetry, telemetry: &Telemetry) -> Nanos {
+        let came = telemetry.foreground_started != before.foreground_started;
+        let is_there = came || now.since(telemetry.foreground_last_end) < self.gone_after;
+        if is_there { now.since(then) } else { Nanos::ZERO }
+    }
+
+    /// The time of a background request in the device.
+    fn request_ns(&self) -> f64 {
+        let is_slow = self.last.as_ref().is_some_and(|(_, last)| is_slow(last));
+        self.service.unwrap_or(if is_slow { START_SLOW.0 as f64 } else { START_FAST.0 as f64 })
+    }
+
+    /// What the disk can do for background, in bytes per second: one request after the other, if no more was seen.
+    fn rate(&self) -> f64 {
+        self.rate.best().max(LEAST_BYTES as f64 / self.request_ns() * 1e9)
+    }
+
+    /// What so many requests that met the job have lost; one of the job's each, as long as nothing is known.
+    fn lost(&self, loaded: &Total) -> f64 {
+        let guess = || loaded.count as f64 * self.request_ns();
+        self.evidence.lost(loaded).unwrap_or_else(guess)
     }
 
     /// Books what the foreground has lost.
-    fn book(&mut self, booked: &Booked, counts: &Counts, cost: &Cost) {
-        let Booked { span, loaded, background } = booked;
-        let met = loaded.count as f64;
-        let seen = match counts.heads.quiet.mean() {
-            Some(free) if counts.heads.quiet.count >= FEW => loaded.sum_ns as f64 - met * free,
-            // Never measured: it may have come at the worst moment, when a background request had just begun.
-            _ => met * self.known_delay.unwrap_or(cost.period),
-        };
-        let unseen = *background as f64 * cost.period * self.correction.part();
-        self.purse.book(*span, seen + unseen);
+    fn book(&mut self, look: &Look) {
+        let unseen = self.audit.unseen(self.reins.window()) * look.at_work.0 as f64;
+        self.purse.book(look.at_work, self.lost_in(look) + unseen);
     }
 
-    fn cost(&mut self, counts: &Counts, telemetry: &Telemetry) -> Cost {
-        let start = if is_slow(telemetry) { START_SLOW.0 } else { START_FAST.0 / 2 };
-        let service = self.service(counts, telemetry).unwrap_or(start as f64);
-        let assumed = self.known_delay.unwrap_or(service / 2.0);
-        let Heads { quiet, loaded: met } = counts.heads;
-        let loaded = met.count as f64;
-        let delay = match (met.mean(), quiet.mean()) {
-            (Some(met), Some(free)) => (ASSUMED * assumed + loaded * (met - free)) / (ASSUMED + loaded),
-            _ => assumed,
-        };
-        let delay = delay.max(0.0);
-        if loaded >= 4.0 * ASSUMED && quiet.count >= FEW {
-            self.known_delay = Some(delay);
-        }
-        let requests = counts.arrived as f64;
-        let unseen = service * self.correction.part();
-        let lost = counts.met as f64 * delay + counts.served_at_all as f64 * unseen;
-        let cycle = ((counts.active.0 as f64 - lost) / requests.max(1.0)).max(1.0);
-        let exposure = (counts.exposed_met as f64 + ASSUMED) / (counts.exposed as f64 + ASSUMED);
-        let is_tested = self.aim.interval == IntervalChoice::Auto
-            && counts.arrived >= TESTED_REQUESTS
-            && cycle < TESTED_CYCLE_NS
-            && !is_slow(telemetry);
-        self.model = is_tested.then_some(Model { delay, cycle, service });
-        Cost {
-            requests,
-            exposure: exposure.max(0.5),
-            delay,
-            cycle,
-            unseen: unseen * f64::from(self.setting.depth.min(DEEP)),
-            period: service,
-        }
+    /// What was lost between two looks: no more than the time that passed, but for what a few of the job's requests take. One request of
+    /// somebody's that was starved for a second was not all that the foreground did meanwhile.
+    fn lost_in(&self, look: &Look) -> f64 {
+        let most = look.at_work.0 as f64 + 2.0 * look.loaded.count as f64 * self.request_ns();
+        self.lost(&look.loaded).min(most)
     }
 
-    fn assess(&mut self, counts: &Counts, cost: &Cost) {
-        if counts.arrived == 0 {
-            self.unrestrained = 0.0;
+    fn decide(&mut self, now: Nanos) {
+        let promise = self.promised();
+        let span = self.period.at_work.0 as f64;
+        if self.period.ended == 0 || span == 0.0 || self.evidence.own().is_none() {
             return;
         }
-        let gaps = counts.gaps.count() as f64;
-        self.unrestrained =
-            cost.loss(gaps * cost.exposure / cost.requests, cost.rounds(gaps, counts.gaps.sum_ns as f64));
-        let met = counts.met as f64 / cost.requests;
-        self.estimate = (counts.met > 0).then(|| Estimate {
-            loss: share(cost.loss(met, self.rounds_served(counts))),
-            delay: nanos(cost.delay),
-            met: share(met),
-            cycle: nanos(counts.active.0 as f64 / cost.requests),
-        });
-    }
-
-    /// Background requests per foreground request and place under the bound.
-    fn rounds_served(&self, counts: &Counts) -> f64 {
-        let served = counts.served_at_all as f64 / (counts.arrived as f64).max(1.0);
-        served / f64::from(self.setting.depth.clamp(1, DEEP))
-    }
-
-    fn evidence(&self, counts: &Counts, cost: &Cost) -> Evidence {
-        let met = counts.loaded.count() as f64 / (counts.arrived_at_bound as f64).max(1.0);
-        let error =
-            (variance_of_mean(&counts.loaded) + variance_of_mean(&counts.quiet)).sqrt() * met / cost.cycle;
-        let service = mean(&counts.service).unwrap_or(0.0);
-        let idle = counts.gaps.sum_ns as f64 / (counts.active.0 as f64).max(1.0);
-        let in_service = counts.served as f64 * service / (counts.served_in.0 as f64).max(1.0);
-        Evidence {
-            loaded: counts.loaded.count().max(counts.closed).min(counts.quiet.count().saturating_mul(16)),
-            loss: cost.loss(met, self.rounds_served(counts)),
-            error,
-            free: self.free(),
-            tail: tail::judge(&counts.quiet, &counts.loaded),
-            services: counts.service.count(),
-            service,
-            in_use: in_service > 0.5 * idle.min(1.0) * f64::from(self.search.depth()),
-        }
-    }
-
-    /// Time in the device of a background request.
-    fn service(&self, counts: &Counts, telemetry: &Telemetry) -> Option<f64> {
-        mean(&counts.service).or_else(|| mean(&new_of(&telemetry.service, &self.outdated)))
-    }
-
-    /// The interval, and the closing part of gaps if that does better.
-    fn course(
-        &mut self,
-        now: Nanos,
-        telemetry: &Telemetry,
-        counts: &Counts,
-        cost: &Cost,
-    ) -> (Interval, Option<Closing>) {
-        if let IntervalChoice::Fixed(interval) = self.aim.interval {
-            return (interval, None);
-        }
-        if counts.gaps.count() < FEW {
-            return (Interval::Finite(if is_slow(telemetry) { START_SLOW } else { START_FAST }), None);
-        }
-        let in_force = (self.setting.interval, self.setting.closing);
-        let cycles = nanos(cost.cycle).times(EPOCH_REQUESTS);
-        let requests = telemetry.foreground_started.saturating_sub(self.epoch.started);
-        if requests < EPOCH_REQUESTS && now.since(self.epoch.began) < cycles {
-            return in_force;
-        }
-        self.epoch.began = now;
-        self.epoch.started = telemetry.foreground_started;
-        let explores = self.epoch.is_one_in(if in_force.1.is_some() { LEAVE_OPEN } else { EXPLORE });
-        let quiet = counts.quiet.count();
-        let scarce = quiet < 8 || quiet < counts.arrived / 20;
-        if explores && scarce && counts.arrived >= u64::from(EXPLORE) {
-            return (Interval::Finite(counts.gaps.mean().unwrap_or(START_FAST).times(4)), None);
-        }
-        let target = Target {
-            free: self.free(),
-            budget: self.purse.rate(),
-            work_floor: self.aim.work_floor.fraction(),
+        let seen = self.period.lost / span;
+        let error = self.evidence.error(&self.period.loaded) / span;
+        let loss = seen + self.audit.unseen(self.reins.window());
+        let met = self.period.loaded.count as f64 / self.period.ended.max(1) as f64;
+        let is_due = self.period.ended >= REQUESTS && self.period.at_work >= SPAN;
+        let is_clear = match self.period.ended >= FEW_REQUESTS {
+            true if self.reins.leaps() => (loss - promise).abs() > CLEAR * error,
+            true => loss - promise > CLEAR * error,
+            false => false,
         };
-        let points = frontier::candidates(&counts.gaps, cost);
-        let Some(mix) = frontier::choose(&points, &target) else { return in_force };
-        if let Some(forecast) = Forecast::new(&counts.gaps, &counts.service, cost) {
-            let closing =
-                self.closing(now, counts, &forecast, frontier::loss(&points, &mix), &mix, target.free);
-            if closing.is_some() && !explores {
-                return (Interval::NONE, closing);
-            }
-        } else if in_force.1.is_some() {
-            return in_force;
+        if !is_due && !is_clear {
+            return;
         }
-        (Interval::Finite(self.epoch.alternate(&mix)), None)
+        self.audit.judge(seen, self.reins.window(), promise);
+        let late = self.evidence.late(self.aim.max_delay).map_or(0.0, |late| f64::from(late.least_ppm) * met);
+        let finding = Finding {
+            loss,
+            error,
+            is_late: late > LATE_PPM,
+            service: self.period.service.mean().map(|mean| mean.0 as f64),
+            rate: self.period.service.count() as f64 / span,
+            is_open: self.period.is_open,
+            is_full: self.period.is_full,
+        };
+        self.estimate = (self.period.loaded.count > 0).then(|| Estimate {
+            loss: share(loss),
+            delay: nanos(self.period.lost / self.period.loaded.count as f64),
+            met: share(met),
+        });
+        if self.reins.adjust(now, &finding, promise) || finding.is_late {
+            self.evidence.forget_loaded();
+        }
+        self.period = Period::default();
     }
 
-    fn closing(
-        &mut self,
-        now: Nanos,
-        counts: &Counts,
-        forecast: &Forecast<'_>,
-        loss: f64,
-        mix: &Mix,
-        free: f64,
-    ) -> Option<Closing> {
-        let starts =
-            mix.share * forecast.starts_after(mix.low) + (1.0 - mix.share) * forecast.starts_after(mix.high);
-        let served = self.rounds_served(counts);
-        let measured = Measured { arrived: counts.closed, met: counts.closed_met, served };
-        let before = self.rounds.in_force();
-        let closing = self.rounds.choose(now, forecast, &measured, &Rival { loss, starts }, free);
-        if self.rounds.in_force() != before {
-            self.window.forget_rounds();
-        }
-        closing
-    }
-
-    fn opening(&self, counts: &Counts, telemetry: &Telemetry, after: Nanos) -> Opening {
-        if self.aim.depth != DepthChoice::Auto {
+    fn opening(&self) -> Opening {
+        if self.aim.depth != DepthChoice::Auto || self.aim.window != WindowChoice::Auto {
             return Opening::NEVER;
         }
-        let start = if is_slow(telemetry) { START_SLOW } else { START_FAST };
-        let service = self.service(counts, telemetry).unwrap_or(start.0 as f64);
-        Opening { drain_share: Share::percent(5), service: nanos(service), after, unseen: UNSEEN }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a saturating cast")]
+        let rate = self.rate() as u64;
+        Opening { share: Share::ppm(self.aim.budget.as_ppm() / OPENING_PART), rate, unseen: UNSEEN }
     }
 }
 
-/// When a foreground that stays away is no longer between two requests.
-fn away_after(counts: &Counts, closing: Option<Closing>) -> Nanos {
-    let usual = counts.gaps.mean().unwrap_or(GONE).times(4);
-    let longest = counts.gaps.quantile(0.995).unwrap_or(GONE);
-    usual.max(longest).max(closing.map_or(Nanos::ZERO, |closing| closing.until))
+impl Period {
+    fn add(&mut self, look: &Look, is_full: bool) {
+        self.at_work = self.at_work.plus(look.at_work);
+        self.ended += look.ended;
+        self.loaded.merge(&look.loaded);
+        self.service.merge(&look.service);
+        self.is_full |= is_full;
+    }
+}
+
+/// What background has asked for so far, as the window counts it.
+fn asked(telemetry: &Telemetry) -> u64 {
+    telemetry.background_bytes.max(telemetry.background_started.saturating_mul(LEAST_BYTES))
+}
+
+/// What a job starts with; a window that is fixed does not move.
+fn reins(aim: &ControlSetting) -> Reins {
+    let is_auto = aim.window == WindowChoice::Auto && aim.depth == DepthChoice::Auto;
+    if is_auto { Reins::new() } else { Reins::with_fixed_window() }
 }
 
 /// Whether the device is one of those that take milliseconds: what it says of itself counts until it was seen at work.
 fn is_slow(telemetry: &Telemetry) -> bool {
     let mut seen = Total::from(&telemetry.quiet);
-    if seen.count < FEW {
+    if seen.count < SEEN {
         seen.merge(&Total::from(&telemetry.loaded));
     }
-    if seen.count < FEW {
+    if seen.count < SEEN {
         return telemetry.rotational;
     }
     seen.mean().is_some_and(|latency| latency > SLOW_NS)

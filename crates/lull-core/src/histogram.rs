@@ -118,6 +118,25 @@ impl Histogram {
         delta
     }
 
+    /// Forgets half of what was counted: what comes from now on weighs more.
+    pub fn halve(&mut self) {
+        self.buckets.iter_mut().for_each(|n| *n /= 2);
+        self.sum_ns /= 2;
+    }
+
+    /// Variance over the square of the mean, from the middles of the buckets; 1 where too little is known.
+    pub fn spread(&self) -> f64 {
+        let count = self.count() as f64;
+        if count < 8.0 {
+            return 1.0;
+        }
+        let middle = |index| (lower_bound(index).0 + lower_bound(index + 1).0) as f64 / 2.0;
+        let used = || self.buckets.iter().enumerate().filter(|(_, n)| **n > 0);
+        let mean = used().map(|(index, n)| *n as f64 * middle(index)).sum::<f64>() / count;
+        let squares: f64 = used().map(|(index, n)| *n as f64 * (middle(index) - mean).powi(2)).sum();
+        squares / count / (mean * mean).max(1.0)
+    }
+
     /// Adds all that `other` counted.
     pub fn merge(&mut self, other: &Self) {
         for (slot, n) in self.buckets.iter_mut().zip(&other.buckets) {

@@ -14,8 +14,8 @@
 //! | [`machine`] | the states I, F, B, P and the events between them |
 //! | [`mod@derive`] | the state as a function of a view and the time |
 //! | [`setting`] | the parameters of one resource at one moment |
-//! | [`resource`] | one resource: machine, waiting background requests, bound on those in service |
-//! | [`control`] | interval and bound found automatically, from what background costs |
+//! | [`resource`] | one resource: machine, waiting background requests, window for those in service |
+//! | [`control`] | window and interval found automatically, from what the foreground loses |
 //! | [`ahead`] | reading ahead for the job in pieces that fit the gaps |
 //! | [`backoff`] | trying again, ever more rarely |
 //! | [`hold`] | when to hold the whole job, for what the request gate cannot see |
@@ -68,7 +68,7 @@ pub use budget::{Budget, BudgetSetting, Kept};
 pub use clean::Cleaner;
 pub use control::{
     Control, ControlSetting, DepthChoice, Estimate, Heads, IntervalChoice, Latency, ParseDepthError,
-    ParseIntervalError, Telemetry, Total,
+    ParseIntervalError, ParseWindowError, RECENTLY, Telemetry, Total, WindowChoice,
 };
 pub use cpu::{Audited, CpuBuffer, CpuReading, CpuSetting, Lent, Mode};
 pub use derive::{derive_state, earliest_lull};
@@ -86,7 +86,7 @@ pub use queue_bound::QueueBound;
 pub use resource::{Input, Resource, Ticket, Wake};
 pub use room::{Room, RoomAction, RoomSetting, RoomView};
 pub use round_trip::{RoundTripSetting, RoundTrips};
-pub use setting::{Closing, Foreground, Opening, Setting};
+pub use setting::{Foreground, LEAST_BYTES, Opening, Setting};
 pub use share::{Loss, Share};
 pub use smart::change::{Change, ChangeWatch, Seen};
 pub use smart::{Character, Smart, SmartSetting, SmartState};

@@ -9,23 +9,21 @@
 //! what to wait for.
 //!
 //! ```text
-//!  Arrive ──▶ waiting ──(state I or B, not closing, and room)─────▶ granted ──(seen in the device)──▶ in the view
+//!  Arrive ──▶ waiting ──(state I or B, and room under the window)─▶ granted ──(seen in the device)──▶ in the view
 //!                │                                                    │
 //!            Withdraw                           Returned, or older than `settle`: a page-cache hit
 //! ```
 //!
 //! In service = in the view + granted. A granted request is not in the view yet; each start that the view counts
-//! after the grant is taken for the oldest one. So a burst of grants cannot exceed the bound while the sensor lags,
-//! and page-cache hits hold a place for `settle` at most.
+//! after the grant is taken for a part of the oldest one. So a burst of grants cannot exceed the window while the sensor lags,
+//! and page-cache hits hold a place for `settle` at most. The window is in bytes, and each request counts for
+//! [`LEAST_BYTES`](crate::setting::LEAST_BYTES) at the least; one that is larger than the window is let in alone.
 //!
 //! Interval after background (variants `bp-*`, `*-bp`): a request that ends while another waits is event b in B;
 //! one that leaves the resource without any in service or waiting is event i. Both start the interval at the end
 //! seen by the device. On a device that serves several at once, B on b holds what is not yet in service. Background
 //! that starts in the device without a grant ends the interval that an empty queue had started: a later reading could
 //! not tell that the queue had been empty in between.
-//!
-//! Closing ([`Closing`](crate::setting::Closing)): in a part of the foreground's gap nothing starts, although the
-//! state is I or B. It is a bound on starts like the depth, not a state.
 //!
 //! Edge cases. A view whose counts went back is from a restarted sensor: it replaces the old one, but the times of
 //! the last foreground request are kept, or the restart would end an interval. A clock that steps back takes all
@@ -46,7 +44,7 @@ use std::collections::VecDeque;
 
 use crate::derive::{foreground_from, runs};
 use crate::machine::{AfterBackground, AfterEmpty, Counters, Event, State, transition};
-use crate::setting::{Foreground, Setting};
+use crate::setting::{Foreground, LEAST_BYTES, Setting};
 use crate::time::{Interval, Nanos};
 use crate::view::Observation;
 use grants::Grants;
@@ -61,8 +59,8 @@ pub struct Ticket(pub u64);
 pub enum Input {
     /// What the sensor shows now.
     Observe(Observation),
-    /// A background request wants to start.
-    Arrive(Ticket),
+    /// A background request of so many bytes wants to start.
+    Arrive(Ticket, u64),
     /// The call of a started request is known to be over.
     Returned(Ticket),
     /// A request was killed while it waited.
@@ -86,6 +84,7 @@ pub struct Wake {
 struct Waiting {
     ticket: Ticket,
     arrived: Nanos,
+    bytes: u64,
 }
 
 /// The policy of one resource.
@@ -94,7 +93,11 @@ pub struct Resource {
     setting: Setting,
     track: Track,
     waiting: VecDeque<Waiting>,
+    /// Bytes of those that wait.
+    waiting_bytes: u64,
     grants: Grants,
+    /// Whether a request had to wait for room since this was last asked.
+    was_full: bool,
     /// When a background request last ended while another one waited, in `bp-*`; zero for never.
     queued_from: Nanos,
     /// When the background's queue fell empty, in `*-bp`, with no start in the device since; zero for never.
@@ -115,7 +118,9 @@ impl Resource {
             setting,
             track: Track::default(),
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
             grants: Grants::default(),
+            was_full: false,
             queued_from: Nanos::ZERO,
             emptied_from: Nanos::ZERO,
             counters: Counters::default(),
@@ -158,7 +163,24 @@ impl Resource {
 
     /// Whether a request that arrived now would start at once.
     pub fn admits(&self, now: Nanos) -> bool {
-        self.places(now, self.state(now)) as usize > self.waiting.len()
+        self.admits_bytes(now, LEAST_BYTES)
+    }
+
+    /// Whether one of so many bytes would, after those that wait.
+    pub fn admits_bytes(&self, now: Nanos, bytes: u64) -> bool {
+        let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+        self.state(now).admits_background()
+            && self.fits(
+                now,
+                self.in_service(now).saturating_add(waiting),
+                self.in_service_bytes(now).saturating_add(self.waiting_bytes),
+                bytes,
+            )
+    }
+
+    /// Whether a request had to wait since this was last asked although the foreground would have let it start.
+    pub fn take_full(&mut self) -> bool {
+        std::mem::take(&mut self.was_full)
     }
 
     /// The state at `now`. An interval that has run out is over, with or without a step since.
@@ -183,11 +205,8 @@ impl Resource {
         match state {
             State::Foreground => Wake { foreground_end: true, ..Wake::default() },
             State::Interval => Wake { at: self.interval_end(now), ..Wake::default() },
-            State::Idle | State::Background if self.places(now, state) > 0 => {
+            State::Idle | State::Background if self.may_start(now, state) => {
                 Wake { at: Some(now), ..Wake::default() }
-            }
-            State::Idle | State::Background if self.closed_until(now).is_some() => {
-                Wake { at: self.closed_until(now), foreground_end: true, ..Wake::default() }
             }
             State::Idle | State::Background => Wake {
                 at: [self.grants.next_settled(now, self.setting.settle), self.opens_at(now)]
@@ -215,13 +234,24 @@ impl Resource {
         self.track.view().background.in_service.saturating_add(self.grants.live(now, self.setting.settle))
     }
 
+    /// Bytes of them.
+    pub fn in_service_bytes(&self, now: Nanos) -> u64 {
+        let granted = self.grants.live_bytes(now, self.setting.settle);
+        self.track.view().background.in_service_bytes.saturating_add(granted)
+    }
+
     fn serves_background(&self, now: Nanos) -> bool {
         self.track.view().background.in_service > 0 || self.grants.live(now, self.setting.settle) > 0
     }
 
-    /// The bound in force at `now`: it opens when the foreground has gone.
-    pub fn depth(&self, now: Nanos) -> u32 {
-        self.setting.opening.depth(self.setting.depth, self.foreground(now))
+    /// The window in force at `now`: it opens when the foreground has gone. `u64::MAX` for none.
+    pub fn window_bytes(&self, now: Nanos) -> u64 {
+        self.setting.opening.window(self.setting.window_bytes, self.foreground(now))
+    }
+
+    /// Whether background may start without any bound at `now`.
+    pub fn is_unbounded(&self, now: Nanos) -> bool {
+        self.setting.depth == u32::MAX && self.window_bytes(now) == u64::MAX
     }
 
     fn foreground(&self, now: Nanos) -> Foreground {
@@ -232,32 +262,32 @@ impl Resource {
         }
     }
 
-    /// When the bound will have room for one more by time alone; `None` if it never does.
+    /// When the window will have room for the head by time alone; `None` if it never does.
     fn opens_at(&self, now: Nanos) -> Option<Nanos> {
+        let head = self.waiting.front()?;
         let foreground = self.foreground(now);
         let (Foreground::Away(passed) | Foreground::Unseen(passed)) = foreground else { return None };
-        let span = self.setting.opening.exceeds_after(self.in_service(now), foreground)?;
+        let in_service = self.in_service(now);
+        if in_service >= self.setting.depth.max(1) {
+            return None;
+        }
+        let wanted = taken(in_service, self.in_service_bytes(now), head.bytes);
+        let span = self.setting.opening.opens_after(wanted, foreground)?;
         Some(now.plus(span.since(passed)))
     }
 
-    /// When the closing part of the gap ends in which the foreground now is; `None` outside of one.
-    fn closed_until(&self, now: Nanos) -> Option<Nanos> {
-        let foreground = &self.track.view().foreground;
-        let closing = self.setting.closing?;
-        let in_gap = foreground.in_service == 0 && foreground.last_end > Nanos::ZERO;
-        (in_gap && closing.holds(now.since(foreground.last_end)))
-            .then(|| foreground.last_end.plus(closing.until))
+    /// Whether the head of the line may start at `now`, when `state` is the one at that moment.
+    fn may_start(&self, now: Nanos, state: State) -> bool {
+        let fits =
+            |head: &Waiting| self.fits(now, self.in_service(now), self.in_service_bytes(now), head.bytes);
+        state.admits_background() && self.waiting.front().is_some_and(fits)
     }
 
-    /// How many background requests may start at `now`, when `state` is the one at that moment.
-    fn places(&self, now: Nanos, state: State) -> u32 {
-        if !state.admits_background() || self.closed_until(now).is_some() {
-            return 0;
-        }
-        match self.depth(now) {
-            u32::MAX => u32::MAX,
-            depth => depth.saturating_sub(self.in_service(now)),
-        }
+    /// Whether there is room for one of `bytes` beside so many requests and bytes in service.
+    fn fits(&self, now: Nanos, in_service: u32, in_service_bytes: u64, bytes: u64) -> bool {
+        in_service == 0
+            || (in_service < self.setting.depth.max(1)
+                && taken(in_service, in_service_bytes, bytes) <= self.window_bytes(now))
     }
 
     /// The latest start of an interval, the foreground's or the background's; zero for none. All intervals are of one
@@ -285,24 +315,25 @@ impl Resource {
 
     fn take(&mut self, now: Nanos, input: &Input) {
         self.rewind(now);
-        let starts = if let Input::Observe(observation) = input {
-            self.track.background_starts(observation)
-        } else {
-            0
+        let (starts, bytes) = match input {
+            Input::Observe(observation) => self.track.background_starts(observation),
+            _ => (0, 0),
         };
-        self.grants.materialise(starts);
+        self.grants.materialise(starts, bytes);
         self.advance(now, starts > 0);
         match *input {
             Input::Observe(ref observation) => self.observe(now, observation),
-            Input::Arrive(ticket) => {
+            Input::Arrive(ticket, bytes) => {
                 if self.waiting.is_empty() && self.state == State::Interval {
                     self.count(Event::Background, 1);
                 }
-                self.waiting.push_back(Waiting { ticket, arrived: now });
+                self.waiting.push_back(Waiting { ticket, arrived: now, bytes });
+                self.waiting_bytes = self.waiting_bytes.saturating_add(bytes);
             }
             Input::Returned(ticket) | Input::Withdraw(ticket) => {
                 self.grants.retire(ticket);
                 self.waiting.retain(|waiting| waiting.ticket != ticket);
+                self.waiting_bytes = self.waiting.iter().fold(0, |sum, one| sum.saturating_add(one.bytes));
             }
             Input::Tick => {}
         }
@@ -404,25 +435,20 @@ impl Resource {
 
     /// Lets those go that may start, and returns the state in which that leaves the resource.
     fn admit(&mut self, now: Nanos, started: &mut Vec<Ticket>) -> State {
-        let state = self.state(now);
-        if self.waiting.is_empty() {
-            return state;
-        }
-        let mut places = self.places(now, state);
-        if places == 0 {
-            return state;
-        }
-        while places > 0 {
+        let mut state = self.state(now);
+        while self.may_start(now, state) {
             let Some(head) = self.waiting.pop_front() else { break };
+            self.waiting_bytes = self.waiting_bytes.saturating_sub(head.bytes);
             if !self.state.admits_background() {
-                self.state = self.state(now);
+                self.state = state;
             }
             self.count(Event::Background, 1);
-            self.grants.push(now, head.ticket);
+            self.grants.push(now, head.ticket, head.bytes);
             started.push(head.ticket);
-            places -= 1;
+            state = self.state(now);
         }
-        self.state(now)
+        self.was_full |= !self.waiting.is_empty() && state.admits_background();
+        state
     }
 
     /// Counts an event in the present state and follows its edge.
@@ -437,6 +463,12 @@ impl Resource {
             }
         }
     }
+}
+
+/// What the window has to be for one of `bytes` beside so many requests and bytes in service.
+fn taken(in_service: u32, in_service_bytes: u64, bytes: u64) -> u64 {
+    let least = (u64::from(in_service) + 1).saturating_mul(LEAST_BYTES);
+    in_service_bytes.saturating_add(bytes).max(least)
 }
 
 #[cfg(test)]

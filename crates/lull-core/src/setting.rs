@@ -14,6 +14,8 @@ use crate::time::{Interval, Nanos};
 pub struct Setting {
     /// The preemption interval.
     pub interval: Interval,
+    /// Bytes of background in service at once; `u64::MAX` for no bound. One request may always be in service.
+    pub window_bytes: u64,
     /// Background requests in service at once: at least 1 (0 counts as 1), `u32::MAX` for no bound.
     pub depth: u32,
     /// Which of the four machines.
@@ -23,10 +25,8 @@ pub struct Setting {
     /// A granted request that the device has not shown after this long never needed it: a page-cache hit. At
     /// least 1 ns.
     pub settle: Nanos,
-    /// How the bound opens when the foreground has gone.
+    /// How the window opens when the foreground has gone.
     pub opening: Opening,
-    /// When the foreground's return is near and nothing starts any more; `None`: it may come at any moment.
-    pub closing: Option<Closing>,
 }
 
 impl Default for Setting {
@@ -34,122 +34,87 @@ impl Default for Setting {
     fn default() -> Self {
         Self {
             interval: Interval::NONE,
+            window_bytes: u64::MAX,
             depth: 1,
             variant: Variant::default(),
             start_rule: StartRule::default(),
             settle: Nanos::from_micros(200),
             opening: Opening::NEVER,
-            closing: None,
         }
     }
 }
 
-/// How far the bound opens as the foreground stays away, so that "nothing in the foreground" runs at full speed.
+/// What a request counts for under the window at the least: the arm's way, or a channel's turn, does not depend on its size.
+pub const LEAST_BYTES: u64 = 64 * 1024;
+
+/// How far the window opens as the foreground stays away, so that "nothing in the foreground" runs at full speed.
 ///
 /// A foreground request that comes back waits until what is in service has drained. That wait may be a small share
-/// of the time it stayed away: `requests × service ≤ drain_share × time away`. Up to `after`, the gaps are those of
-/// a foreground at work, for which the bound was measured, and it stays. A bound of more than a thousand is none.
+/// of the time it stayed away: `window / rate ≤ share × time away`. So the opening costs at most this share of the
+/// foreground's time, whatever its gaps are. A window of more than [`UNBOUNDED_BYTES`] is none.
 ///
 /// A foreground that was never seen counts as away since the beginning, and after `unseen` leaves no bound.
 ///
 /// ```text
-///  bound
-///    │                       ╱  drain_share × away / service
-///    │                     ╱
-///    │                   ╱
-///  d ├──────────────┬──╱
-///    └──────────────┴────────────────▶ time since the foreground's last end
-///                 after
+///  window
+///    │             ╱  share × away × rate
+///    │           ╱
+///    │         ╱
+///  W ├───────╱
+///    └──────────────────────────▶ time since the foreground's last end
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
-    /// Drain time over time away; zero keeps the bound fixed.
-    pub drain_share: Share,
-    /// Time in the device of one background request.
-    pub service: Nanos,
-    /// Time away from which the bound opens.
-    pub after: Nanos,
+    /// Drain time over time away; zero keeps the window fixed.
+    pub share: Share,
+    /// Bytes per second that the device does for background.
+    pub rate: u64,
     /// Time without any foreground from which there is no bound.
     pub unseen: Nanos,
 }
 
 impl Opening {
-    /// The bound is fixed.
-    pub const NEVER: Self =
-        Self { drain_share: Share::ZERO, service: Nanos::ZERO, after: Nanos::ZERO, unseen: Nanos::ZERO };
+    /// The window is fixed.
+    pub const NEVER: Self = Self { share: Share::ZERO, rate: 0, unseen: Nanos::ZERO };
 
-    /// The bound, which is `depth` while the foreground is at work.
-    pub fn depth(&self, depth: u32, foreground: Foreground) -> u32 {
-        let depth = depth.max(1);
+    /// The window, which is `window_bytes` while the foreground is in service.
+    pub fn window(&self, window_bytes: u64, foreground: Foreground) -> u64 {
         match foreground {
-            _ if self.drain_share == Share::ZERO => depth,
-            Foreground::Present => depth,
-            Foreground::Away(span) if span < self.after => depth,
-            Foreground::Unseen(span) if span >= self.unseen => u32::MAX,
-            Foreground::Away(span) | Foreground::Unseen(span) => {
-                match self.drain_share.of(span).0 / self.service.0.max(LEAST_SERVICE.0) {
-                    opened if opened > u64::from(UNBOUNDED) => u32::MAX,
-                    opened => depth.max(u32::try_from(opened).unwrap_or(u32::MAX)),
-                }
-            }
+            _ if self.share == Share::ZERO => window_bytes,
+            Foreground::Present => window_bytes,
+            Foreground::Unseen(span) if span >= self.unseen => u64::MAX,
+            Foreground::Away(span) | Foreground::Unseen(span) => match self.drained(span) {
+                opened if opened > UNBOUNDED_BYTES => u64::MAX,
+                opened => window_bytes.max(opened),
+            },
         }
     }
 
-    /// The span that `foreground` has to last for the bound to exceed `taken`, which is no less than the bound now.
+    /// The span that `foreground` has to last for the window to be at least `wanted_bytes`, which is more than it is now.
     /// `None`: time alone does not open it that far.
-    pub fn exceeds_after(&self, taken: u32, foreground: Foreground) -> Option<Nanos> {
-        let service = self.service.max(LEAST_SERVICE);
-        let drained =
-            |requests: u32| self.drain_share.spans(service.times(u64::from(requests.min(UNBOUNDED)) + 1));
+    pub fn opens_after(&self, wanted_bytes: u64, foreground: Foreground) -> Option<Nanos> {
+        let wanted = u128::from(wanted_bytes.min(UNBOUNDED_BYTES + 1)) * NANOS_PER_S;
+        let drain = wanted.div_ceil(u128::from(self.rate.max(1)));
+        let drained = || self.share.spans(Nanos(u64::try_from(drain).ok()?));
         match foreground {
-            _ if self.drain_share == Share::ZERO || taken == u32::MAX => None,
+            _ if self.share == Share::ZERO => None,
             Foreground::Present => None,
-            Foreground::Away(_) => drained(taken).map(|span| span.max(self.after)),
-            Foreground::Unseen(_) => Some(drained(taken).map_or(self.unseen, |span| span.min(self.unseen))),
+            Foreground::Away(_) => drained(),
+            Foreground::Unseen(_) => Some(drained().map_or(self.unseen, |span| span.min(self.unseen))),
         }
     }
-}
 
-/// Requests are taken to last at least this long: a bound of millions of them would be none.
-const LEAST_SERVICE: Nanos = Nanos::from_micros(1);
-
-/// A bound that has opened beyond this is none any more.
-const UNBOUNDED: u32 = 1_000;
-
-/// A part of each foreground gap in which no background starts, because the foreground is about to return.
-///
-/// Problem: a foreground with regular gaps nearly always meets the request that was started last, late in the gap,
-/// while those started early would have been over in time. An interval delays starts, and makes that worse.
-///
-/// Both are ages of the gap, counted from the foreground's last end. A foreground that has not returned at `until`
-/// is taken for gone for now. What is in service at `from` goes on: like the depth, this is a bound on starts, and
-/// the states I, F, B, P and their edges (I-1 to I-5) are those without it. A foreground that never ended a request
-/// has no gaps, and none of them closes. `until` at or below `from` closes nothing.
-///
-/// ```text
-///  foreground ──┐                                         ┌── returns as usual
-///               └─────────────────────────────────────────┘
-///  background    ▇▇▇▇▇▇▇ ▇▇▇▇▇▇▇ ▇▇▇▇▇▇▇                         ▇▇▇▇▇▇▇
-///                starts may be made │ closed                    │ the foreground did not return
-///               0                  from                       until              age of the gap
-/// ```
-///
-/// Source: none; section 5.2 of the paper leaves adaptation open. The non-work-conserving interval (I-4) bets that
-/// the foreground returns soon after it left; this bets that it returns when it usually does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Closing {
-    /// The age from which nothing starts.
-    pub from: Nanos,
-    /// The age at which background may start again.
-    pub until: Nanos,
-}
-
-impl Closing {
-    /// Whether nothing may start in a gap of this age.
-    pub fn holds(&self, age: Nanos) -> bool {
-        self.from <= age && age < self.until
+    /// Bytes that drain within the share of `away`.
+    fn drained(&self, away: Nanos) -> u64 {
+        let bytes = u128::from(self.share.of(away).0) * u128::from(self.rate) / NANOS_PER_S;
+        u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
+
+const NANOS_PER_S: u128 = 1_000_000_000;
+
+/// A window that has opened beyond this is none any more.
+pub const UNBOUNDED_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Where the foreground is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -58,7 +58,6 @@ pub struct Trial {
     evidence: Evidence,
     cost: Cost,
     latest: Option<Nanos>,
-    finished: Option<(Epoch, Epoch)>,
 }
 
 /// What testing has cost so far.
@@ -79,7 +78,6 @@ impl Trial {
             evidence: Evidence::new(setting.measure, setting.budget.fraction()),
             cost: Cost::default(),
             latest: None,
-            finished: None,
         }
     }
 
@@ -103,7 +101,6 @@ impl Trial {
         if let Some(block) = self.schedule.step(now, reading, wants, demand) {
             let before = self.evidence.urgency();
             self.evidence.add(&block.lent_pieces, &[block.withheld]);
-            self.finished = Some((block.lent, block.withheld));
             if self.evidence.urgency() > before {
                 // The next block has begun, at a density that is out of date.
                 self.schedule.hurry(now, self.demand());
@@ -118,11 +115,6 @@ impl Trial {
             Part::Withheld => Arm::Withheld,
             Part::Lent => Arm::Lent,
         }
-    }
-
-    /// The lent and the withheld epoch of a block that has become complete since the last call.
-    pub(crate) fn take_block(&mut self) -> Option<(Epoch, Epoch)> {
-        self.finished.take()
     }
 
     /// When the arm may change next; `None` while nothing is tested: then any time will do.

@@ -20,6 +20,10 @@ pub struct ClassView {
     pub last_start: Nanos,
     /// When the latest one finished.
     pub last_end: Nanos,
+    /// Bytes of those that ever arrived; 0 from a sensor that does not count them.
+    pub started_bytes: u64,
+    /// Bytes of those in service.
+    pub in_service_bytes: u64,
 }
 
 /// Both classes of one resource at one moment.

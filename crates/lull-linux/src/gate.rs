@@ -3,6 +3,7 @@
 //! | module | idea |
 //! |---|---|
 //! | [`target`] | which file, and so which disk, a trapped call is about |
+//! | [`size`] | how much it moves |
 //! | [`cached`] | whether a trapped read would be served from the page cache |
 //! | [`ahead`] | the job's open files, as far as reading ahead goes |
 //! | [`inode`] | opening files by device and inode number |
@@ -24,6 +25,7 @@ pub mod lend;
 pub mod qdisc;
 pub mod receive;
 pub mod room;
+pub mod size;
 pub mod stop;
 pub mod swap;
 pub mod target;

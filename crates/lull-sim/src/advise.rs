@@ -23,7 +23,7 @@ mod plot;
 use std::sync::Arc;
 
 use lull_core::histogram::Histogram;
-use lull_core::{Interval, Loss, Nanos, Setting, Variant};
+use lull_core::{ControlSetting, Interval, Loss, Nanos, Setting, Variant};
 use serde::Serialize;
 
 use crate::class::Class;
@@ -92,6 +92,17 @@ pub struct Candidate {
     pub on_frontier: bool,
 }
 
+/// What one way to let background in does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Predicted {
+    /// Foreground throughput lost, from 0 to 1.
+    pub loss: f64,
+    /// Foreground's 99th percentile of latency relative to alone.
+    pub p99: f64,
+    /// Background relative to alone.
+    pub background: f64,
+}
+
 /// What was found out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
@@ -121,6 +132,8 @@ pub struct Advice {
     pub candidates: Vec<Candidate>,
     /// The one with most background within the budget; `None`: no background at all.
     pub recommended: Option<Candidate>,
+    /// What automatic control does with this foreground.
+    pub automatic: Predicted,
     /// What the reader should know.
     pub notes: Vec<String>,
 }
@@ -193,6 +206,7 @@ pub fn advise(trace: &Trace, question: &Question) -> Result<Advice, AdviceError>
         budget: question.budget,
         candidates,
         recommended,
+        automatic: stage.automatic(question.budget),
         notes,
     })
 }
@@ -305,15 +319,21 @@ impl Stage {
 
     fn candidate(&self, interval: Nanos, depth: u32, variant: Variant) -> Candidate {
         let setting = Setting { interval: Interval::Finite(interval), depth, variant, ..Setting::default() };
-        let played = self.play(&Policy::Fixed(setting), true);
-        Candidate {
-            interval,
-            depth,
-            variant,
+        let Predicted { loss, p99, background } = self.predict(&Policy::Fixed(setting));
+        Candidate { interval, depth, variant, loss, p99, background, on_frontier: false }
+    }
+
+    /// As `lull run` does it by itself.
+    fn automatic(&self, budget: Loss) -> Predicted {
+        self.predict(&Policy::Auto(ControlSetting { budget, ..ControlSetting::default() }))
+    }
+
+    fn predict(&self, policy: &Policy) -> Predicted {
+        let played = self.play(policy, true);
+        Predicted {
             loss: (1.0 - played.foreground / self.alone.foreground.max(f64::MIN_POSITIVE)).max(0.0),
             p99: played.p99_ns / self.alone.p99_ns.max(1.0),
             background: played.background / self.solo.max(f64::MIN_POSITIVE),
-            on_frontier: false,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Who finds the interval best: control from the distribution of gaps, AIMD on the counters, a bucket, `smart`, `manners`, every fixed interval.
+//! Who finds the interval best: control from what the foreground loses, AIMD on the counters, a bucket, `smart`, `manners`, every fixed interval.
 //!
 //! Problem: an automatic policy is good if it does as much background work as the best fixed interval that keeps the budget,
 //! which nobody knows beforehand. What it does less is its *regret*; what it costs beyond the budget is its *excess*.
@@ -12,7 +12,7 @@
 //! the mean of many runs is, in two windows of two seconds, within the budget plus two points and has at least half of the work that
 //! it has at the end.
 //!
-//! The closing of gaps ([`lull_core::Closing`]) is a part of control and is counted with it.
+//! Control is what `lull run` uses: interval, credits and audit. On a device that serves one request at a time the window is one.
 
 use lull_core::{
     ControlSetting, DepthChoice, Interval, Loss, MannersSetting, Nanos, Setting, Share, SmartSetting,

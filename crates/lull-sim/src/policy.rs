@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `alone` | | no background at all: the baseline |
 //! | `fixed` | | as given |
-//! | `auto` | [`lull_core::Control`] | from the distribution of the foreground's gaps |
+//! | `auto` | [`lull_core::Control`] | from what the foreground loses, with the window |
 //! | `aimd` | [`aimd`] | from the counters, as TCP does it with its window (section 5.2) |
 //! | `bucket` | [`bucket`] | as given, while the delay paid for stays within a leaky bucket (section 5.1) |
 //! | `smart` | [`lull_core::smart`] | none: all background is held in the foreground's busy periods |
@@ -47,10 +47,10 @@ pub enum Policy {
 }
 
 /// How often control looks at what was measured, as the live engine does.
-pub const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
+pub const CONTROL_EVERY: Nanos = Nanos::from_millis(10);
 
-/// A grant is taken for used until the device has shown it: here the device always does.
-const SETTLE: Nanos = Nanos::MAX;
+/// The device shows a grant at once; what is left of one in whose place a smaller request was taken is given up then.
+const SETTLE: Nanos = Nanos::from_millis(1);
 
 #[derive(Clone, Debug)]
 enum Chooser {
@@ -120,7 +120,8 @@ impl Governor {
         match &mut self.chooser {
             Chooser::None | Chooser::Smart(_) | Chooser::Manners(_) => return,
             Chooser::Auto(control) => {
-                let setting = control.update(now, sensor.telemetry(rotates));
+                control.update(now, sensor.telemetry(rotates, resource.take_full()));
+                let setting = control.test(now, &sensor.latency());
                 self.setting = Setting { settle: SETTLE, ..setting };
             }
             Chooser::Aimd(aimd) => {
@@ -129,6 +130,14 @@ impl Governor {
             }
         }
         resource.configure(now, self.setting());
+    }
+
+    /// When [`Self::update`] is due before its time.
+    pub(crate) fn next_test(&self) -> Option<Nanos> {
+        match &self.chooser {
+            Chooser::Auto(control) => control.next_test(),
+            _ => None,
+        }
     }
 
     /// Whether all clients of the background are to be held or let go.

@@ -21,6 +21,7 @@
 
 use lull_core::{
     ControlSetting, Counters, Interval, MannersSetting, Nanos, Setting, SmartSetting, StartRule, Variant,
+    WindowChoice,
 };
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +125,9 @@ pub struct FixedSpec {
     /// Background requests in service at once.
     #[serde(default = "depth")]
     pub depth: u32,
+    /// Bytes of background in service at once.
+    #[serde(default)]
+    pub window: WindowChoice,
     /// Which machine.
     #[serde(default)]
     pub variant: Variant,
@@ -234,7 +238,9 @@ pub struct ResourceResult {
     pub kept_free: u64,
     /// The interval in force at the end.
     pub interval: String,
-    /// The bound in force at the end.
+    /// The bounds on background in service at the end, in bytes and in requests.
+    pub window_bytes: u64,
+    /// See `window_bytes`.
     pub depth: u32,
     /// How often each event (f, b, t, i) happened in each state (I, F, B, P).
     pub counters: Counters,
@@ -346,6 +352,7 @@ impl Scenario {
             preemptions: world.counters(station).preemptions(),
             kept_free: world.counters(station).kept_free(),
             interval: world.setting(station).interval.to_string(),
+            window_bytes: world.setting(station).window_bytes,
             depth: world.setting(station).depth,
             counters: *world.counters(station),
         })
@@ -385,6 +392,10 @@ impl PolicySpec {
             Self::Fixed(fixed) => Policy::Fixed(Setting {
                 interval: fixed.interval,
                 depth: fixed.depth,
+                window_bytes: match fixed.window {
+                    WindowChoice::Auto => u64::MAX,
+                    WindowChoice::Fixed(bytes) => bytes,
+                },
                 variant: fixed.variant,
                 start_rule: fixed.start,
                 ..Setting::default()

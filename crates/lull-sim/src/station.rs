@@ -21,7 +21,7 @@ use lull_core::{Counters, HoldAction, Input, Nanos, Progress, Resource, Ticket};
 
 use crate::class::Class;
 use crate::device::{Device, Request};
-use crate::policy::{Governor, Policy, Usage};
+use crate::policy::{CONTROL_EVERY, Governor, Policy, Usage};
 use crate::sensor::Sensor;
 use crate::span::Random;
 
@@ -183,9 +183,9 @@ impl Station {
                     self.tally[0].dropped += 1;
                     return false;
                 }
-                request.loaded = self.sensor.view.background.in_service > 0;
+                request.loaded = self.sensor.meets_background(now);
                 request.head = self.sensor.view.foreground.in_service == 0;
-                self.sensor.arrives(now, Class::Foreground);
+                self.sensor.arrives(now, Class::Foreground, request.bytes);
                 self.foreground.push_back(request);
                 if self.taken[1] > 0 && self.device.slots() == 1 && self.blocked_since.is_none() {
                     self.blocked_since = Some(now);
@@ -211,7 +211,8 @@ impl Station {
             return;
         }
         self.tickets += 1;
-        self.resource.step(now, Input::Arrive(Ticket(self.tickets)), &mut self.started);
+        let bytes = self.background.back().map_or(0, |request| request.bytes);
+        self.resource.step(now, Input::Arrive(Ticket(self.tickets), bytes), &mut self.started);
         self.let_in(now, later);
     }
 
@@ -290,6 +291,12 @@ impl Station {
         self.tick(now, later);
     }
 
+    /// When control has to look again at the latest.
+    pub(crate) fn next_control(&self, now: Nanos) -> Nanos {
+        let look = now.plus(CONTROL_EVERY);
+        self.governor.next_test().map_or(look, |at| at.clamp(now.plus(Nanos(1)), look))
+    }
+
     /// On a core progress is time, elsewhere bytes.
     fn usage(&self) -> Usage {
         let [foreground, background] = &self.tally;
@@ -313,13 +320,14 @@ impl Station {
             for _ in 0..self.started.len() {
                 let next = self.device.pick(&self.background);
                 if let Some(request) = self.background.remove(next) {
-                    self.sensor.arrives(now, Class::Background);
+                    self.sensor.arrives(now, Class::Background, request.bytes);
                     self.granted.push_back(Request { arrived: now, ..request });
                 }
             }
             self.started.clear();
             self.background_began = true;
             self.fill_places(now, later);
+            self.resource.note(now, self.sensor.view);
         }
         // While foreground is in service there is nothing to wait for but its end.
         if self.background.is_empty() || self.sensor.view.foreground.in_service > 0 {
@@ -327,7 +335,9 @@ impl Station {
         }
         let wake = self.resource.wake(now).at.filter(|at| *at < Nanos::MAX);
         let budget = self.governor.check(now, &mut self.resource);
-        if let Some(at) = wake.into_iter().chain(budget).min()
+        // Control looks before, and may have changed its mind.
+        let horizon = if self.governor.chooses() { now.plus(CONTROL_EVERY) } else { Nanos::MAX };
+        if let Some(at) = wake.into_iter().chain(budget).min().filter(|at| *at <= horizon)
             && self.timer.is_none_or(|timer| timer > at)
         {
             self.timer = Some(at);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use lull_bench::units::Bytes;
-use lull_core::{DepthChoice, IntervalChoice, Loss, Nanos, Share, StartRule, Variant};
+use lull_core::{DepthChoice, IntervalChoice, Loss, Nanos, Share, StartRule, Variant, WindowChoice};
 use lull_linux::seccomp::Scope;
 
 use crate::run::hold_gate::HoldChoice;
@@ -101,12 +101,18 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "auto|none|TIME|inf")]
     pub(crate) interval: Option<IntervalChoice>,
 
-    /// Background requests in service at once while the foreground is active.
+    /// Background requests in service at once while the foreground is active, in place of --window.
     ///
-    /// `auto` finds it (it opens when the foreground is gone); `none` is no bound. More gives the background more on parallel devices and
-    /// costs the foreground more on slow ones. On the network it counts packets in an interface's queue.
+    /// `auto` leaves that to --window; `none` is no bound. On the network it counts packets in an interface's queue.
     #[arg(long, value_name = "auto|none|N")]
     pub(crate) depth: Option<DepthChoice>,
+
+    /// Bytes of background in service on a disk at once while the foreground is active, like 256KiB.
+    ///
+    /// `auto` finds it (it opens when the foreground is gone); `none` is no bound. A request that is larger goes alone; a small one counts
+    /// for 64KiB.
+    #[arg(long, value_name = "auto|none|SIZE")]
+    pub(crate) window: Option<WindowChoice>,
 
     /// What starts the preemption interval: the foreground request's completion, or the request itself.
     #[arg(long, value_name = "completion|request")]
@@ -276,6 +282,7 @@ impl RunArgs {
             policy: self.policy,
             interval: self.interval,
             depth: self.depth,
+            window: self.window,
             start: self.start,
             variant: self.variant,
             max_slowdown: self.max_slowdown,

@@ -108,10 +108,11 @@ struct entry {
 	__u64 arrived_ns;
 	__u32 slot;
 	__u8 class;
-	__u8 loaded;	  /* background was in service on arrival */
+	__u8 loaded;	  /* background was in service on arrival, or shortly before */
 	__u8 issued;	  /* seen on its way to the device */
 	__u8 head;	  /* no foreground was in service on arrival */
 	__u64 done_bytes; /* by partial completions */
+	__u64 bytes;	  /* on arrival */
 };
 
 struct {
@@ -234,12 +235,22 @@ static __always_inline void count_event(struct lull_device *device, __u32 state,
 	__sync_fetch_and_add(&device->counters[state & 3][event & 3], 1);
 }
 
-static __always_inline void leave(struct lull_device *device, __u32 class)
+static __always_inline void leave(struct lull_device *device, __u32 class, __u64 bytes)
 {
 	struct lull_class_view *view = &device->view[class & 1];
 
+	__sync_fetch_and_add(&view->in_service_bytes, -bytes);
 	if ((long long)__sync_fetch_and_add(&view->in_service, -1ULL) <= 0)
 		__sync_fetch_and_add(&view->in_service, 1); /* its start was missed */
+}
+
+/* Whether a request that arrives now meets background, or follows it closely. */
+static __always_inline int meets_background(const struct lull_device *device, __u64 now)
+{
+	const struct lull_class_view *view = &device->view[LULL_BACKGROUND];
+
+	return (long long)view->in_service > 0 ||
+	       (view->last_end_ns && now < view->last_end_ns + LULL_RECENTLY_NS);
 }
 
 static __always_inline void record(struct lull_device *device, const struct entry *entry, __u64 now,
@@ -352,6 +363,7 @@ static __always_inline void arrive(struct request *rq)
 	__u64 now, gap_start;
 	enum lull_state state;
 	struct entry *old;
+	__u64 missed_bytes;
 	__u32 class, missed;
 
 	device = device_of(rq->q->disk, &entry.slot);
@@ -361,8 +373,9 @@ static __always_inline void arrive(struct request *rq)
 	old = bpf_map_lookup_elem(&in_service, &key);
 	if (old) {
 		missed = old->class;
+		missed_bytes = old->bytes;
 		if (!bpf_map_delete_elem(&in_service, &key)) {
-			leave(device, missed);
+			leave(device, missed, missed_bytes);
 			__sync_fetch_and_add(&device->healed, 1);
 		}
 	}
@@ -373,7 +386,8 @@ static __always_inline void arrive(struct request *rq)
 	now = bpf_ktime_get_ns();
 	entry.arrived_ns = now;
 	entry.class = class;
-	entry.loaded = (long long)device->view[LULL_BACKGROUND].in_service > 0;
+	entry.bytes = rq->__data_len;
+	entry.loaded = meets_background(device, now);
 	entry.head = (long long)device->view[LULL_FOREGROUND].in_service <= 0;
 	if (bpf_map_update_elem(&in_service, &key, &entry, BPF_NOEXIST)) {
 		__sync_fetch_and_add(&device->dropped, 1);
@@ -396,7 +410,8 @@ static __always_inline void arrive(struct request *rq)
 		wake(device, LULL_WAKE_LEAK);
 	}
 	__sync_fetch_and_add(&view->started, 1);
-	__sync_fetch_and_add(&view->bytes, rq->__data_len);
+	__sync_fetch_and_add(&view->bytes, entry.bytes);
+	__sync_fetch_and_add(&view->in_service_bytes, entry.bytes);
 	__sync_fetch_and_add(&view->in_service, 1);
 	view->last_start_ns = now;
 }
@@ -454,14 +469,16 @@ int BPF_PROG(lull_rq_merge, struct request *rq)
 	struct entry *entry = bpf_map_lookup_elem(&in_service, &key);
 	struct lull_device *device;
 	__u32 slot, class;
+	__u64 bytes;
 
 	if (!entry)
 		return 0;
 	slot = entry->slot;
 	class = entry->class;
+	bytes = entry->bytes;
 	device = bpf_map_lookup_elem(&devices, &slot);
 	if (!bpf_map_delete_elem(&in_service, &key) && device)
-		leave(device, class);
+		leave(device, class, bytes);
 	return 0;
 }
 
@@ -492,7 +509,7 @@ int BPF_PROG(lull_rq_complete, struct request *rq, int error, unsigned int nr_by
 	now = bpf_ktime_get_ns();
 	span = now - entry.arrived_ns;
 	view = &device->view[entry.class & 1];
-	leave(device, entry.class);
+	leave(device, entry.class, entry.bytes);
 	__sync_fetch_and_add(&view->ended, 1);
 	view->last_end_ns = now;
 	if (recording)

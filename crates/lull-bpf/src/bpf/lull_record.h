@@ -71,7 +71,11 @@ struct lull_class_view {
 	lull_u64 bytes;
 	lull_u64 in_service; /* reads as signed: a missed event may make it step below zero until it
 				heals */
+	lull_u64 in_service_bytes; /* likewise */
 };
+
+/* Background that ended within this time counts as met: lull-core/src/control/telemetry.rs. */
+#define LULL_RECENTLY_NS 1000000ULL
 
 struct lull_histogram {
 	lull_u64 buckets[LULL_BUCKETS];
@@ -97,7 +101,7 @@ struct lull_device {
 	lull_u64 dropped; /* requests without room among those in service, or in the ring */
 	/*
 	 * Latency of the foreground requests that arrived while no other was in
-	 * service: [0] without background in service, [1] with.
+	 * service: [0] without background in service or shortly before, [1] with.
 	 */
 	struct lull_total heads[2];
 	struct lull_histogram quiet;
@@ -197,10 +201,10 @@ _Static_assert(sizeof(struct lull_cpu) == 128 + 4 * 8 * (LULL_BUCKETS + 1) + 8 *
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_cpu) % 64 == 0, "CPUs share no cache line");
 _Static_assert(sizeof(struct lull_sched) == 128, "mirrored in record.rs");
-_Static_assert(sizeof(struct lull_class_view) == 48, "mirrored in record.rs");
+_Static_assert(sizeof(struct lull_class_view) == 56, "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_histogram) == 8 * (LULL_BUCKETS + 1), "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_device) ==
-		   16 + 2 * 48 + 8 * 16 + 32 + 32 + 4 * 8 * (LULL_BUCKETS + 1),
+		   16 + 2 * 56 + 8 * 16 + 32 + 32 + 4 * 8 * (LULL_BUCKETS + 1),
 	       "mirrored in record.rs");
 _Static_assert(sizeof(struct lull_request) == 32, "mirrored in record.rs");
 

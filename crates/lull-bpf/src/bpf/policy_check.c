@@ -19,6 +19,11 @@ lull_u64 lull_check_earliest_lull(const struct lull_class_view *fg, lull_u64 int
 	return lull_earliest_lull(fg, interval_ns, flags, leaving_ns, now);
 }
 
+lull_u64 lull_check_recently_ns(void)
+{
+	return LULL_RECENTLY_NS;
+}
+
 lull_u64 lull_check_in_queue(lull_u64 started, lull_u64 ended, lull_u64 last_start_ns, lull_u64 now)
 {
 	struct lull_class_view view = {

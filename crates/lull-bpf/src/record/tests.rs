@@ -24,6 +24,7 @@ unsafe extern "C" {
         leaving_ns: u64,
         now: u64,
     ) -> u64;
+    safe fn lull_check_recently_ns() -> u64;
     fn lull_check_in_queue(started: u64, ended: u64, last_start_ns: u64, now: u64) -> u64;
 }
 
@@ -55,6 +56,7 @@ fn view() -> impl Strategy<Value = ClassView> {
         ended: 5 - u64::from(in_service),
         last_start: Nanos(last_start),
         last_end: Nanos(last_end),
+        ..ClassView::default()
     })
 }
 
@@ -76,7 +78,7 @@ proptest! {
         last_start in 0_u64..10,
         now in prop_oneof![0_u64..10, STALE.0 - 5..STALE.0 + 15],
     ) {
-        let view = ClassView { in_service: 0, started, ended, last_start: Nanos(last_start), last_end: Nanos::ZERO };
+        let view = ClassView { started, ended, last_start: Nanos(last_start), ..ClassView::default() };
         // SAFETY: a pure function of integers.
         let c = unsafe { lull_check_in_queue(started, ended, last_start, now) };
         prop_assert_eq!(c, in_queue(&view, Nanos(now)));
@@ -119,4 +121,9 @@ proptest! {
         let c = unsafe { lull_check_earliest_lull(&raw const view, c_interval(interval), flags, leaving, now) };
         prop_assert_eq!(c, earliest_lull(&foreground, interval, rule, Nanos(leaving), Nanos(now)).0);
     }
+}
+
+#[test]
+fn both_sides_mean_the_same_by_recently() {
+    assert_eq!(lull_check_recently_ns(), lull_core::RECENTLY.0);
 }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::machine::{StartRule, Variant};
-use crate::share::{Loss, Share};
-use crate::time::{Interval, ParseTimeError};
+use crate::share::Loss;
+use crate::time::{Interval, Nanos, ParseTimeError};
 
 /// The preemption interval: found automatically, or fixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +86,60 @@ impl fmt::Display for DepthChoice {
     }
 }
 
+/// The bytes of background in service at once: found automatically, or fixed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowChoice {
+    /// From what is measured; open while the foreground is away.
+    #[default]
+    Auto,
+    /// As given, from 1; `u64::MAX` is no bound.
+    Fixed(u64),
+}
+
+/// Why a text is not a window.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not a window; write auto, none or a size, like 256KiB or 1MiB")]
+pub struct ParseWindowError {
+    text: String,
+}
+
+/// What sizes are written with.
+const UNITS: [(&str, u32); 4] = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
+
+impl FromStr for WindowChoice {
+    type Err = ParseWindowError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let fail = || ParseWindowError { text: text.to_owned() };
+        match text {
+            "auto" => return Ok(Self::Auto),
+            "none" => return Ok(Self::Fixed(u64::MAX)),
+            _ => {}
+        }
+        let (number, shift) = UNITS
+            .iter()
+            .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))
+            .ok_or_else(fail)?;
+        let number: u64 = number.trim().parse().map_err(|_| fail())?;
+        let bytes = number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(fail)?;
+        Ok(Self::Fixed(bytes))
+    }
+}
+
+impl fmt::Display for WindowChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.pad("auto"),
+            Self::Fixed(u64::MAX) => f.pad("none"),
+            Self::Fixed(bytes) => {
+                let fits = |(_, shift): &&(&str, u32)| bytes % (1 << shift) == 0;
+                let (unit, shift) = UNITS.iter().find(fits).copied().unwrap_or(("B", 0));
+                f.pad(&format!("{}{unit}", bytes >> shift))
+            }
+        }
+    }
+}
+
 macro_rules! by_text {
     ($type:ty) => {
         impl Serialize for $type {
@@ -104,6 +158,7 @@ macro_rules! by_text {
 
 by_text!(IntervalChoice);
 by_text!(DepthChoice);
+by_text!(WindowChoice);
 
 /// What control aims at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,14 +166,14 @@ by_text!(DepthChoice);
 pub struct ControlSetting {
     /// The preemption interval.
     pub interval: IntervalChoice,
-    /// The bound on background requests in service.
+    /// The bound on the bytes of background in service.
+    pub window: WindowChoice,
+    /// The bound on background requests in service; fixed, it takes the place of the window.
     pub depth: DepthChoice,
-    /// Foreground throughput that background may cost at most.
+    /// The share of its time at work that the foreground may lose.
     pub budget: Loss,
-    /// Foreground throughput that background may cost without asking what it gains.
-    pub free: Loss,
-    /// Share of the foreground's idle time that background should get before control stops spending the budget.
-    pub work_floor: Share,
+    /// A request that takes less than this more than the foreground's own 99th percentile is not late.
+    pub max_delay: Nanos,
     /// Which of the four machines.
     pub variant: Variant,
     /// What starts the interval.
@@ -129,10 +184,10 @@ impl Default for ControlSetting {
     fn default() -> Self {
         Self {
             interval: IntervalChoice::Auto,
+            window: WindowChoice::Auto,
             depth: DepthChoice::Auto,
             budget: Loss::percent(4),
-            free: Loss::percent(1),
-            work_floor: Share::percent(75),
+            max_delay: Nanos::from_micros(100),
             variant: Variant::default(),
             start_rule: StartRule::default(),
         }

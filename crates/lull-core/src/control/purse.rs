@@ -29,7 +29,7 @@ use crate::share::{Loss, Share};
 use crate::time::Nanos;
 
 /// The part of the promise that may come at once.
-const BURST: Share = Share::percent(10);
+const BURST: Share = Share::percent(3);
 /// Background waits no longer for a foreground that stays away.
 const LONGEST: Nanos = Nanos::from_secs(10);
 
@@ -50,11 +50,6 @@ impl Purse {
         }
     }
 
-    /// What can be lost steadily, for ever.
-    pub(super) fn rate(&self) -> f64 {
-        self.budget.setting().rate().fraction()
-    }
-
     /// The foreground was at work for `span`, and has lost `lost` nanoseconds of it; less than none is luck.
     pub(super) fn book(&mut self, span: Nanos, lost: f64) {
         self.budget.pass(span);
@@ -67,12 +62,6 @@ impl Purse {
     pub(super) fn set_promise(&mut self, promise: Loss) {
         self.budget.set_promise(promise);
         self.luck = self.luck.min(self.most_luck());
-    }
-
-    /// Gives up what is saved.
-    pub(super) fn forfeit(&mut self) {
-        self.budget.forfeit();
-        self.luck = 0.0;
     }
 
     /// What was booked.

@@ -49,7 +49,7 @@ impl From<&Histogram> for Total {
 /// for the foreground itself, so that the difference of the two means is what background costs. Cumulative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heads {
-    /// Those that found no background in service.
+    /// Those that found no background in service, nor shortly before.
     pub quiet: Total,
     /// Those that found some.
     pub loaded: Total,
@@ -65,7 +65,7 @@ impl Heads {
 /// What a sensor has counted of one resource since it began; all cumulative.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
-    /// Latency of foreground requests that found no background in service on arrival.
+    /// Latency of foreground requests that found no background in service on arrival, nor shortly before ([`RECENTLY`]).
     pub quiet: Histogram,
     /// Latency of foreground requests that found some.
     pub loaded: Histogram,
@@ -81,9 +81,16 @@ pub struct Telemetry {
     pub foreground_started: u64,
     /// Background requests that ever arrived.
     pub background_started: u64,
+    /// Bytes of them.
+    pub background_bytes: u64,
     /// Whether the device says that it rotates.
     pub rotational: bool,
+    /// Whether background had to wait for room under the window since the last time ([`take_full`](crate::Resource::take_full)).
+    pub is_full: bool,
 }
+
+/// A foreground request that follows background within this time has met it: a device's cache or queue may remember it.
+pub const RECENTLY: Nanos = Nanos::from_millis(1);
 
 impl Telemetry {
     /// The requests that began a burst; all of them if the sensor does not tell them apart.
@@ -111,14 +118,12 @@ pub struct Latency {
 /// What background costs the foreground now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Loss of foreground throughput.
+    /// The share of its time at work that the foreground loses.
     pub loss: Loss,
     /// Delay of a request that meets background.
     pub delay: Nanos,
     /// Share of foreground requests that met background.
     pub met: Share,
-    /// Time per foreground request while the foreground is at work.
-    pub cycle: Nanos,
 }
 
 /// What `now` counts beyond `before`; all of it if the sensor has restarted.

@@ -11,6 +11,7 @@ fn served(in_service: u32) -> ClassView {
         ended: 1,
         last_start: Nanos(START),
         last_end: Nanos(END),
+        ..ClassView::default()
     }
 }
 

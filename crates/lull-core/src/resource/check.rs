@@ -34,7 +34,7 @@ impl Resource {
         }
 
         assert!(
-            self.places(now, state) == 0 || self.waiting.is_empty(),
+            !self.may_start(now, state),
             "a request that may start does not wait ({state:?}, {} waiting)",
             self.waiting.len()
         );
@@ -53,13 +53,10 @@ impl Resource {
         let never = state == State::Interval && self.setting.interval == Interval::Infinite;
         assert_eq!(nothing, self.waiting.is_empty() || never, "whoever waits is woken, and nobody else");
         assert!(wake.at.is_none_or(|at| at > now), "the time to wait for is ahead");
-        let closed = self.closed_until(now).is_some();
-        assert!(!closed || self.places(now, state) == 0, "nothing starts while the gap closes");
-        assert!(!closed || !foreground, "a gap has no foreground in it");
         assert_eq!(
             wake.foreground_end,
-            !self.waiting.is_empty() && (foreground || (closed && state.admits_background())),
-            "the foreground's next end is awaited in it, and while the gap closes"
+            !self.waiting.is_empty() && foreground,
+            "the foreground's end is awaited while it is there"
         );
 
         for state in State::ALL {

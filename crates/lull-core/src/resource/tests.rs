@@ -1,6 +1,6 @@
 use super::*;
 use crate::machine::{StartRule, Variant};
-use crate::setting::{Closing, Opening};
+use crate::setting::Opening;
 use crate::share::Share;
 use crate::view::ClassView;
 
@@ -32,7 +32,7 @@ impl Bench {
     }
 
     fn arrive(&mut self, at: u64, ticket: u64) -> Vec<u64> {
-        self.step(at, Input::Arrive(Ticket(ticket)))
+        self.step(at, Input::Arrive(Ticket(ticket), LEAST_BYTES))
     }
 
     fn tick(&mut self, at: u64) -> Vec<u64> {
@@ -49,6 +49,8 @@ impl Bench {
             class.in_service += 1;
             class.started += 1;
             class.last_start = ms(at);
+            class.started_bytes += LEAST_BYTES;
+            class.in_service_bytes += LEAST_BYTES;
         })
     }
 
@@ -57,6 +59,7 @@ impl Bench {
             class.in_service -= 1;
             class.ended += 1;
             class.last_end = ms(at);
+            class.in_service_bytes -= LEAST_BYTES;
         })
     }
 
@@ -213,19 +216,63 @@ fn a_request_that_arrived_after_the_end_did_not_wait_at_it_although_the_reading_
 
 #[test]
 fn the_bound_opens_only_when_the_foreground_has_gone() {
-    let opening = Opening { drain_share: Share::percent(5), service: ms(1), after: ms(50), unseen: ms(20) };
-    let mut bench = Bench::with(Setting { opening, ..Setting::default() });
+    let opening = Opening { share: Share::percent(5), rate: 1_000 * LEAST_BYTES, unseen: ms(20) };
+    let window_bytes = LEAST_BYTES;
+    let mut bench = Bench::with(Setting { opening, window_bytes, depth: u32::MAX, ..Setting::default() });
     bench.tick(1);
-    assert_eq!(bench.resource.depth(ms(20)), 1);
-    assert_eq!(bench.resource.depth(ms(21)), u32::MAX, "no foreground was seen for long enough");
+    assert_eq!(bench.resource.window_bytes(ms(20)), LEAST_BYTES);
+    assert!(bench.resource.is_unbounded(ms(21)), "no foreground was seen for long enough");
     bench.foreground(100, 105);
     assert_eq!(bench.arrive(110, 1), [1]);
     bench.begin(110, true);
     assert_eq!(bench.arrive(110, 2), NONE);
-    assert_eq!(bench.tick(164), [2], "59 ms away allow 2 ms of drain");
-    assert_eq!(bench.resource.depth(ms(1105)), 50);
+    assert_eq!(bench.resource.wake(ms(110)).at, Some(ms(145)), "40 ms away allow 2 ms of drain");
+    assert_eq!(bench.tick(144), NONE);
+    assert_eq!(bench.tick(145), [2]);
+    assert_eq!(bench.resource.window_bytes(ms(1105)), 50 * LEAST_BYTES);
     bench.begin(1105, false);
-    assert_eq!(bench.resource.depth(ms(1105)), 1);
+    assert_eq!(bench.resource.window_bytes(ms(1105)), LEAST_BYTES);
+}
+
+#[test]
+fn the_window_counts_bytes_and_small_requests_for_no_less_than_the_least() {
+    let window_bytes = 4 * LEAST_BYTES;
+    let mut bench = Bench::with(Setting { window_bytes, depth: u32::MAX, ..Setting::default() });
+    let mut arrive = |ticket, bytes| bench.step(10, Input::Arrive(Ticket(ticket), bytes));
+    assert_eq!(arrive(1, 3 * LEAST_BYTES), [1]);
+    assert_eq!(arrive(2, 4_096), [2], "there is room for its bytes, and for one more request");
+    assert_eq!(arrive(3, LEAST_BYTES), NONE, "4 KiB are missing");
+    assert_eq!(arrive(4, 512), NONE, "it is not its turn");
+    assert!(!bench.resource.admits(ms(10)));
+    assert!(bench.resource.take_full() && !bench.resource.take_full());
+    assert_eq!(bench.step(10, Input::Returned(Ticket(1))), [3, 4]);
+    let started: Vec<u64> =
+        (5..9).flat_map(|ticket| bench.step(10, Input::Arrive(Ticket(ticket), 512))).collect();
+    assert_eq!(started, [5], "four small ones are as many as fit");
+}
+
+#[test]
+fn a_request_that_is_larger_than_the_window_is_let_in_alone() {
+    let mut bench = Bench::with(Setting { window_bytes: LEAST_BYTES, depth: u32::MAX, ..Setting::default() });
+    let large = 16 * LEAST_BYTES;
+    assert_eq!(bench.step(10, Input::Arrive(Ticket(1), large)), [1]);
+    assert_eq!(bench.step(10, Input::Arrive(Ticket(2), large)), NONE);
+    assert_eq!(bench.resource.in_service_bytes(ms(10)), large);
+    assert_eq!(bench.step(10, Input::Returned(Ticket(1))), [2]);
+}
+
+#[test]
+fn a_large_request_that_the_device_sees_in_parts_is_granted_until_the_last_one() {
+    let mut bench =
+        Bench::with(Setting { window_bytes: 4 * LEAST_BYTES, depth: u32::MAX, ..Setting::default() });
+    assert_eq!(bench.step(10, Input::Arrive(Ticket(1), 4 * LEAST_BYTES)), [1]);
+    for part in 1..=4 {
+        bench.begin(10, true);
+        assert_eq!(bench.resource.in_service_bytes(ms(10)), 4 * LEAST_BYTES, "after part {part}");
+    }
+    assert_eq!(bench.resource.in_service(ms(10)), 4);
+    assert_eq!(bench.arrive(10, 2), NONE);
+    assert_eq!(bench.end(11, true), [2]);
 }
 
 #[test]
@@ -256,7 +303,7 @@ fn a_clock_that_steps_back_wedges_nothing() {
 fn a_time_in_the_future_counts_from_its_first_reading() {
     let mut bench = Bench::new(Interval::Finite(ms(10)), 1);
     bench.sensor.foreground =
-        ClassView { started: 1, ended: 1, last_start: ms(9000), last_end: ms(9001), in_service: 0 };
+        ClassView { started: 1, ended: 1, last_start: ms(9000), last_end: ms(9001), ..ClassView::default() };
     for at in [100, 105, 109] {
         bench.step(at, Input::Observe(bench.sensor));
         assert_eq!(bench.state(at), 'P');
@@ -337,7 +384,7 @@ fn counters_follow_each_observed_event() {
 fn foreground_that_came_and_went_unseen_is_counted_and_starts_the_interval() {
     let mut bench = Bench::new(Interval::Finite(ms(10)), 1);
     bench.sensor.foreground =
-        ClassView { started: 5, ended: 5, last_start: ms(120), last_end: ms(121), in_service: 0 };
+        ClassView { started: 5, ended: 5, last_start: ms(120), last_end: ms(121), ..ClassView::default() };
     bench.step(125, Input::Observe(bench.sensor));
     assert_eq!(bench.state(125), 'P');
     let counters = bench.resource.counters();
@@ -355,75 +402,4 @@ fn a_new_setting_takes_effect_at_once() {
     assert_eq!(bench.tick(107), NONE);
     assert_eq!(bench.tick(108), [1]);
     assert_eq!(bench.resource.setting().variant, Variant::default());
-}
-
-/// Open for 30 ms of each gap, then closed until it is 80 ms old.
-fn closing() -> Bench {
-    let closing = Some(Closing { from: ms(30), until: ms(80) });
-    Bench::with(Setting { closing, settle: ms(1), ..Setting::default() })
-}
-
-#[test]
-fn nothing_starts_when_the_foreground_is_about_to_return() {
-    let mut bench = closing();
-    bench.foreground(100, 110);
-    assert_eq!(bench.arrive(139, 1), [1], "early in the gap");
-    bench.begin(139, true);
-    bench.end(140, true);
-    assert!(
-        !bench.resource.admits(ms(140)) && !bench.resource.admits(ms(189)) && bench.resource.admits(ms(190))
-    );
-    assert_eq!(bench.arrive(141, 2), NONE);
-    assert_eq!(bench.state(141), 'I', "a bound on starts, and no state of its own");
-    let wake = Wake { at: Some(ms(190)), foreground_end: true, background_end: false };
-    assert_eq!(bench.resource.wake(ms(141)), wake);
-    assert_eq!(bench.foreground(160, 170), [2], "the next gap begins with the foreground's next end");
-}
-
-#[test]
-fn a_foreground_that_did_not_return_is_taken_for_gone() {
-    let mut bench = closing();
-    bench.foreground(100, 110);
-    bench.arrive(150, 1);
-    assert_eq!(bench.tick(189), NONE);
-    assert_eq!(bench.tick(190), [1]);
-}
-
-#[test]
-fn what_is_in_service_goes_on_while_the_gap_closes() {
-    let mut bench = closing();
-    bench.foreground(100, 110);
-    bench.arrive(120, 1);
-    bench.begin(120, true);
-    bench.arrive(121, 2);
-    assert!(bench.resource.wake(ms(130)).background_end, "before the gap closes, room is what is waited for");
-    assert_eq!(bench.end(150, true), NONE);
-    assert_eq!(bench.resource.wake(ms(150)).at, Some(ms(190)));
-}
-
-#[test]
-fn without_a_foreground_no_gap_closes() {
-    let mut bench = closing();
-    assert_eq!(bench.arrive(100, 1), [1]);
-    bench.begin(110, false);
-    bench.step(110, Input::Returned(Ticket(1)));
-    assert_eq!(bench.arrive(145, 2), NONE, "the foreground is here");
-    assert!(bench.resource.wake(ms(145)).at.is_none());
-}
-
-#[test]
-fn the_interval_holds_the_early_part_of_a_gap_and_closing_the_late_part() {
-    let mut bench = Bench::with(Setting {
-        interval: Interval::Finite(ms(20)),
-        closing: Some(Closing { from: ms(30), until: ms(80) }),
-        ..Setting::default()
-    });
-    bench.foreground(100, 110);
-    bench.arrive(115, 1);
-    assert_eq!(bench.resource.wake(ms(115)), Wake { at: Some(ms(130)), ..Wake::default() });
-    let starts: Vec<u64> =
-        (110..200).filter(|at| bench.resource.state(ms(*at)).admits_background()).collect();
-    assert_eq!(starts.first(), Some(&130));
-    assert_eq!(bench.tick(145), NONE, "late for its interval's end, and closed by now");
-    assert_eq!(bench.tick(190), [1]);
 }

@@ -50,9 +50,13 @@ impl Track {
         foreground_from(&self.before, setting.start_rule)
     }
 
-    /// How many background requests have started since the latest view; none if the sensor has restarted.
-    pub(super) fn background_starts(&self, raw: &Observation) -> u64 {
-        if self.restarted(raw) { 0 } else { raw.background.started - self.view.background.started }
+    /// How many background requests have started since the latest view, and their bytes; none if the sensor has restarted.
+    pub(super) fn background_starts(&self, raw: &Observation) -> (u64, u64) {
+        let (new, old) = (&raw.background, &self.view.background);
+        match self.restarted(raw) {
+            true => (0, 0),
+            false => (new.started - old.started, new.started_bytes.saturating_sub(old.started_bytes)),
+        }
     }
 
     fn restarted(&self, raw: &Observation) -> bool {

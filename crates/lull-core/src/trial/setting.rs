@@ -46,11 +46,6 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// What is measured, per request.
-    pub(crate) fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
-    }
-
     /// Both together.
     #[must_use]
     pub(crate) fn and(&self, other: &Self) -> Self {

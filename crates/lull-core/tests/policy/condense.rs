@@ -4,7 +4,7 @@
 
 use crate::history::{DeviceEvent, apply, moments, possible};
 use lull_core::{
-    AfterBackground, Closing, Input, Interval, Nanos, Observation, Resource, Setting, StartRule, Ticket,
+    AfterBackground, Input, Interval, LEAST_BYTES, Nanos, Observation, Resource, Setting, StartRule, Ticket,
     Variant, derive_state,
 };
 use proptest::prelude::*;
@@ -17,20 +17,13 @@ fn setting() -> impl Strategy<Value = Setting> {
     ];
     let variant = prop::sample::select(&Variant::ALL[..]);
     let rule = prop::sample::select(&StartRule::ALL[..]);
-    let closing = prop::option::of(
-        (0..12_u64, 0..16_u64).prop_map(|(from, until)| Closing { from: Nanos(from), until: Nanos(until) }),
-    );
-    (interval, 1..4_u32, variant, rule, closing).prop_map(
-        |(interval, depth, variant, start_rule, closing)| Setting {
-            interval,
-            depth,
-            variant,
-            start_rule,
-            settle: Nanos(4),
-            closing,
-            ..Setting::default()
-        },
-    )
+    let bound = prop_oneof![
+        (1..4_u32).prop_map(|depth| (depth, u64::MAX)),
+        (0..4_u64).prop_map(|requests| (u32::MAX, requests * LEAST_BYTES)),
+    ];
+    (interval, bound, variant, rule).prop_map(|(interval, (depth, window_bytes), variant, start_rule)| {
+        Setting { interval, depth, window_bytes, variant, start_rule, settle: Nanos(4), ..Setting::default() }
+    })
 }
 
 /// Time since the previous event, class, start or end, and whether the coarse resource misses the reading after it.
@@ -87,7 +80,7 @@ proptest! {
         let mut resource = Resource::new(setting);
         let mut now = Nanos(1_000);
         for ticket in 0..100 {
-            step(&mut resource, now, Input::Arrive(Ticket(ticket)));
+            step(&mut resource, now, Input::Arrive(Ticket(ticket), LEAST_BYTES));
         }
         for (pause, background, start, skipped) in events {
             now = now.plus(Nanos(pause));
@@ -123,7 +116,7 @@ proptest! {
             if kind == 0 {
                 prop_assert_eq!(step(&mut every, now, Input::Observe(sensor)), step(&mut some, now, Input::Observe(sensor)));
                 tickets += 1;
-                let input = Input::Arrive(Ticket(tickets));
+                let input = Input::Arrive(Ticket(tickets), LEAST_BYTES);
                 prop_assert_eq!(step(&mut every, now, input), step(&mut some, now, input));
             } else if possible(&sensor, background, start) {
                 let under_way = every.in_service(now) > sensor.background.in_service;

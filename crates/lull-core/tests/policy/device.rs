@@ -10,7 +10,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use lull_core::{
-    Control, ControlSetting, Input, Latency, Nanos, Observation, Resource, Setting, Telemetry, Ticket, Wake,
+    Control, ControlSetting, Input, LEAST_BYTES, Latency, Nanos, Observation, RECENTLY, Resource, Setting,
+    Telemetry, Ticket, Wake,
 };
 
 use crate::history::{DeviceEvent, apply};
@@ -19,9 +20,9 @@ use crate::history::{DeviceEvent, apply};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Think {
     Fixed(Nanos),
-    /// From one span to another, each as likely.
-    Between(Nanos, Nanos),
     Exponential(Nanos),
+    /// So many requests in a row, with the first pause between them, then the second.
+    Bursts(u32, Nanos, Nanos),
     /// No foreground at all.
     Absent,
 }
@@ -62,7 +63,8 @@ pub(crate) struct Outcome {
     pub(crate) background: u64,
     pub(crate) latencies: Vec<u64>,
     pub(crate) setting: Option<Setting>,
-    pub(crate) deepest: u32,
+    /// The window after each look, with how many foreground requests there were by then.
+    pub(crate) windows: Vec<(u64, u64)>,
 }
 
 impl Outcome {
@@ -113,13 +115,16 @@ struct Simulation {
     /// When control's next test is due.
     tests: Option<Nanos>,
     tickets: u64,
+    /// Requests left in the present burst.
+    left: u32,
+    ended: u64,
     outcome: Outcome,
     from: Nanos,
 }
 
 /// How long background is felt after it has left.
 const AFTERMATH: Nanos = Nanos::from_micros(500);
-const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
+const CONTROL_EVERY: Nanos = Nanos::from_millis(10);
 /// From the engine's decision to the device.
 const LATENCY: Nanos = Nanos(5_000);
 
@@ -147,15 +152,19 @@ impl Simulation {
     fn think(&mut self) {
         let pause = match self.scene.think {
             Think::Fixed(span) => span,
-            Think::Between(from, to) => from.plus(Self::span(to.since(from), self.uniform(false))),
             Think::Exponential(mean) => Self::span(mean, -self.uniform(false).ln()),
+            Think::Bursts(requests, short, long) => {
+                self.left = self.left.checked_sub(1).unwrap_or(requests - 1);
+                if self.left == 0 { long } else { short }
+            }
             Think::Absent => return,
         };
         self.at(self.now.plus(pause), Event::ForegroundArrives);
     }
 
     fn enter(&mut self, background: bool) {
-        let loaded = self.sensor.background.in_service > 0;
+        let view = self.sensor.background;
+        let loaded = view.in_service > 0 || (view.ended > 0 && self.now.since(view.last_end) < RECENTLY);
         if !background && self.sensor.foreground.in_service == 0 && self.sensor.foreground.ended > 0 {
             self.telemetry.gaps.record(self.now.since(self.sensor.foreground.last_end));
         }
@@ -197,6 +206,7 @@ impl Simulation {
                 self.outcome.foreground += 1;
                 self.outcome.latencies.push(latency.0);
             }
+            self.ended += 1;
             self.think();
         }
         self.serve();
@@ -231,11 +241,12 @@ impl Simulation {
         self.telemetry.foreground_last_end = self.sensor.foreground.last_end;
         self.telemetry.foreground_started = self.sensor.foreground.started;
         self.telemetry.background_started = self.sensor.background.started;
+        self.telemetry.background_bytes = self.sensor.background.started_bytes;
+        self.telemetry.is_full = self.resource.take_full();
         let setting = control.update(self.now, &self.telemetry);
         self.resource.configure(self.now, setting);
         self.outcome.setting = Some(setting);
-        self.outcome.deepest =
-            self.outcome.deepest.max(if self.now >= self.from { setting.depth } else { 0 });
+        self.outcome.windows.push((self.ended, control.window_bytes()));
         self.at(self.now.plus(CONTROL_EVERY), Event::Controls);
         self.engine(Input::Tick);
         self.test();
@@ -264,7 +275,7 @@ impl Simulation {
             Event::BackgroundAsks if self.alone => {}
             Event::BackgroundAsks => {
                 self.tickets += 1;
-                self.engine(Input::Arrive(Ticket(self.tickets)));
+                self.engine(Input::Arrive(Ticket(self.tickets), LEAST_BYTES));
             }
             Event::Enters { background } => self.enter(background),
             Event::Leaves { background, arrived, loaded } => self.leave(background, arrived, loaded),
@@ -301,6 +312,8 @@ pub(crate) fn run(scene: Scene, policy: Policy, seed: u64, from: Nanos, length: 
         timer: None,
         tests: None,
         tickets: 0,
+        left: 0,
+        ended: 0,
         outcome: Outcome { seconds: length.since(from).as_secs_f64(), ..Outcome::default() },
         from: Nanos::from_secs(1).plus(from),
     };

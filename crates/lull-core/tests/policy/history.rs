@@ -1,6 +1,6 @@
-//! A device's history, and what a sensor would show of it.
+//! A device's history, and what a sensor would show of it. Each request has the least size.
 
-use lull_core::{ClassView, Nanos, Observation};
+use lull_core::{ClassView, LEAST_BYTES, Nanos, Observation};
 
 /// What happened in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +17,13 @@ pub(crate) fn apply(view: &mut Observation, event: DeviceEvent) {
         class.in_service += 1;
         class.started += 1;
         class.last_start = event.at;
+        class.started_bytes += LEAST_BYTES;
+        class.in_service_bytes += LEAST_BYTES;
     } else {
         class.in_service -= 1;
         class.ended += 1;
         class.last_end = event.at;
+        class.in_service_bytes -= LEAST_BYTES;
     }
 }
 

@@ -2,7 +2,8 @@
 //! soon as views make sense again everything that waits starts, in variants with an interval after each, too.
 
 use lull_core::{
-    ClassView, Closing, Input, Interval, Nanos, Observation, Resource, Setting, StartRule, Ticket, Variant,
+    ClassView, Input, Interval, LEAST_BYTES, Nanos, Observation, Resource, Setting, StartRule, Ticket,
+    Variant,
 };
 use proptest::prelude::*;
 
@@ -16,13 +17,15 @@ fn clock() -> impl Strategy<Value = u64> {
 }
 
 fn class() -> impl Strategy<Value = ClassView> {
-    (0..4_u32, number(), number(), number(), number()).prop_map(
-        |(in_service, started, ended, last_start, last_end)| ClassView {
+    (0..4_u32, number(), number(), number(), number(), (number(), number())).prop_map(
+        |(in_service, started, ended, last_start, last_end, (started_bytes, in_service_bytes))| ClassView {
             in_service,
             started,
             ended,
             last_start: Nanos(last_start),
             last_end: Nanos(last_end),
+            started_bytes,
+            in_service_bytes,
         },
     )
 }
@@ -46,11 +49,11 @@ proptest! {
         variant in prop::sample::select(&Variant::ALL[..]),
         start_rule in prop::sample::select(&StartRule::ALL[..]),
         depth in 1..4_u32,
+        window_bytes in prop_oneof![Just(u64::MAX), 0..1_u64 << 20],
     ) {
         let interval = Nanos(100);
-        let closing = Some(Closing { from: Nanos(50), until: Nanos(250) });
         let setting =
-            Setting { interval: Interval::Finite(interval), depth, variant, start_rule, closing, ..Setting::default() };
+            Setting { interval: Interval::Finite(interval), depth, window_bytes, variant, start_rule, ..Setting::default() };
         let mut resource = Resource::new(setting);
         let mut started = Vec::new();
         let mut tickets = 0;
@@ -59,12 +62,12 @@ proptest! {
             resource.check_invariants(Nanos(now));
             if arrive {
                 tickets += 1;
-                resource.step(Nanos(now), Input::Arrive(Ticket(1_000 + tickets)), &mut started);
+                resource.step(Nanos(now), Input::Arrive(Ticket(1_000 + tickets), LEAST_BYTES), &mut started);
             }
         }
         tickets += 1;
         let begin = Nanos(1_000_000);
-        resource.step(begin, Input::Arrive(Ticket(1_000 + tickets)), &mut started);
+        resource.step(begin, Input::Arrive(Ticket(1_000 + tickets), LEAST_BYTES), &mut started);
         resource.step(begin, Input::Observe(Observation::default()), &mut started);
         let mut now = begin;
         for _ in 0..=tickets {

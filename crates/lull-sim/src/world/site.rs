@@ -10,7 +10,6 @@ use super::{BEGIN, Client};
 use crate::agenda::Agenda;
 use crate::class::Class;
 use crate::device::Request;
-use crate::policy::CONTROL_EVERY;
 use crate::span::Random;
 use crate::station::{Later, Station};
 use crate::workload::{Progress, Workload};
@@ -106,7 +105,7 @@ impl Site {
             Event::Control => {
                 let agenda = &mut self.agenda;
                 self.station.control(self.now, &mut |at, later| agenda.add(at, Event::Station(later)));
-                agenda.add(self.now.plus(CONTROL_EVERY), Event::Control);
+                agenda.add(self.station.next_control(self.now), Event::Control);
                 self.provoke();
             }
             Event::Station(later) => {

@@ -34,6 +34,14 @@ pub(super) fn page(advice: &Advice) -> String {
         text += &line(candidate, advice.recommended.as_ref() == Some(candidate));
     }
     text += "\n";
+    let automatic = &advice.automatic;
+    let _ = writeln!(
+        text,
+        "lull run by itself: foreground lost {:.1}%, p99 {:.2}x of alone, background {:.1}% of solo",
+        automatic.loss * 100.0,
+        automatic.p99,
+        automatic.background * 100.0
+    );
     text += &match &advice.recommended {
         Some(best) => format!(
             "For a budget of {}: lull run --interval {} --depth {}{} -- COMMAND\n",

@@ -25,7 +25,7 @@ use lull_linux::topology::cpus::CpuSet;
 
 use super::slo::Slo;
 use super::summary::SlowdownSummary;
-pub(crate) use summary::CpuSummary;
+pub(crate) use summary::{CpuSummary, LossSummary};
 
 /// How often the CPUs that are lent may be others, and the late share is told.
 const CHOOSE_EVERY: Nanos = Nanos::from_secs(1);

@@ -6,19 +6,19 @@ use lull_bpf::record::{
 };
 use lull_bpf::{Device, DeviceReport};
 use lull_core::{
-    AfterBackground, AfterEmpty, Control, ControlSetting, Estimate, Hold, HoldAction, IntervalChoice, Loss,
-    Nanos, Observation, Resource, Setting, StartRule, State, Telemetry, Use, Variant, Wake,
+    AfterBackground, AfterEmpty, Control, ControlSetting, Hold, HoldAction, IntervalChoice, Loss, Nanos,
+    Observation, Resource, Setting, StartRule, State, Telemetry, Use, Variant, Wake,
 };
 use lull_linux::clock;
 use lull_linux::sense::fallback::{FallbackSensor, JobIo};
 use lull_linux::topology::DevT;
 
-/// With room for this many more requests under the bound, single calls need not be counted.
-const AMPLE_ROOM: u32 = 64;
+/// With room for so much more under the window, single calls need not be counted.
+const AMPLE_BYTES: u64 = 16 << 20;
 /// A foreground that was seen within this time is at work; so is background.
 const LATELY: Nanos = Nanos::from_millis(500);
 /// How often automatic control looks at what was measured.
-const CONTROL_EVERY: Nanos = Nanos::from_millis(25);
+const CONTROL_EVERY: Nanos = Nanos::from_millis(10);
 /// How often control looks when nothing has moved for as long.
 const CONTROL_AT_REST: Nanos = Nanos::from_millis(250);
 /// While the job is held its hold decides, and what control comes to can wait.
@@ -124,13 +124,12 @@ impl Disk {
 
     /// Whether a call may pass without being accounted for: admitted, and the bound is far away.
     pub(crate) fn admits_freely(&self, now: Nanos) -> bool {
-        self.resource.admits(now)
-            && self.resource.depth(now).saturating_sub(self.resource.in_service(now)) >= AMPLE_ROOM
+        self.resource.admits_bytes(now, AMPLE_BYTES) && self.resource.waiting() == 0
     }
 
     /// Whether any number of calls may pass without being accounted for, until the foreground asks for something.
     pub(crate) fn is_open(&self, now: Nanos) -> bool {
-        self.device().is_some() && self.resource.admits(now) && self.resource.depth(now) == u32::MAX
+        self.device().is_some() && self.resource.admits(now) && self.resource.is_unbounded(now)
     }
 
     /// Its records, if the kernel keeps some.
@@ -241,7 +240,7 @@ impl Disk {
 
     /// Runs the hold machine. `covered`: the background now in the device was let in by the request gate.
     pub(crate) fn hold(&mut self, now: Nanos, covered: bool) -> Option<Nanos> {
-        let harmful = self.control.withholds() || (self.control.is_harmful() && self.exceeds_budget());
+        let harmful = self.control.withholds() || self.control.is_harmful();
         let Sensor::Bpf(device) = &self.sensor else { return None };
         let hold = self.hold.as_mut()?;
         let leaks = device.leaks();
@@ -264,15 +263,6 @@ impl Disk {
         hold.next_wake(now).into_iter().chain(expiry).min()
     }
 
-    /// Whether what the foreground loses now is more than it may. Not known is taken for yes; a fixed interval is kept
-    /// whatever it costs the background.
-    fn exceeds_budget(&self) -> bool {
-        self.interval != IntervalChoice::Auto || {
-            let promise = self.control.budget().setting().promise;
-            self.control.estimate().is_none_or(|estimate| estimate.loss > promise)
-        }
-    }
-
     /// Whether this disk wants the job held.
     pub(crate) fn wants_hold(&self) -> bool {
         self.held
@@ -285,7 +275,8 @@ impl Disk {
         Some((device, Nanos(now.0.saturating_sub(self.slowest.times(SLOWEST_FACTOR).0))))
     }
 
-    fn telemetry(&self, view: &Observation) -> Telemetry {
+    fn telemetry(&mut self, view: &Observation) -> Telemetry {
+        let is_full = self.resource.take_full();
         let report = self.report();
         Telemetry {
             quiet: report.quiet,
@@ -296,6 +287,8 @@ impl Disk {
             foreground_last_end: view.foreground.last_end,
             foreground_started: view.foreground.started,
             background_started: view.background.started,
+            background_bytes: view.background.started_bytes,
+            is_full,
             rotational: self.traits.rotational,
         }
     }
@@ -306,11 +299,6 @@ impl Disk {
             Sensor::Bpf(device) => device.report(),
             Sensor::Fallback { .. } => DeviceReport::default(),
         }
-    }
-
-    /// What control estimates of the foreground's loss.
-    pub(crate) fn estimate(&self) -> Option<Estimate> {
-        self.control.estimate()
     }
 
     /// Tells the kernel side what it counts against.

@@ -15,9 +15,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lull_core::{Input, Loss, Nanos, Ticket};
+use lull_core::{Input, LEAST_BYTES, Loss, Nanos, Ticket};
 use lull_linux::gate::{
-    cached,
+    cached, size,
     target::{self, Target},
 };
 use lull_linux::job::shared::Shared;
@@ -46,6 +46,8 @@ const PIECES_AT_MOST: Nanos = Nanos::from_secs(2);
 /// Whoever waits for the job (for a lock, say) waits no longer than this for the oldest of its calls. One is let go so at a time: about what
 /// the floor of a slow disk is, 20 ms in each second.
 const CALL_WAITS_AT_MOST: Nanos = Nanos::from_secs(1);
+/// No call moves more at once than this, whatever its arguments say.
+const AT_MOST_BYTES: u64 = 64 << 20;
 /// A granted call that has not come back for longer than this explains no more what the device shows.
 const CALL_AT_MOST: Nanos = Nanos::from_secs(1);
 
@@ -86,6 +88,7 @@ struct Waiter {
     since: Nanos,
     checked: Nanos,
     disk: usize,
+    bytes: u64,
     /// It queues when this is written ([`Link::want_written`]).
     unwritten: Option<u64>,
 }
@@ -333,14 +336,16 @@ impl Engine {
             return Verdict::Pass;
         }
         let unwritten = self.unwritten_before(now, trap, disk);
-        self.waiters.insert(trap.id, Waiter { tid: trap.tid, since: now, checked: now, disk, unwritten });
+        let bytes = self.bytes_of(trap, disk, size_bytes);
+        self.waiters
+            .insert(trap.id, Waiter { tid: trap.tid, since: now, checked: now, disk, bytes, unwritten });
         if unwritten.is_some() {
             self.counts.waited += 1;
             self.held_since.get_or_insert(now);
             return Verdict::Wait;
         }
         self.scratch.clear();
-        self.disks[disk].resource.step(now, Input::Arrive(Ticket(trap.id)), &mut self.scratch);
+        self.disks[disk].resource.step(now, Input::Arrive(Ticket(trap.id), bytes), &mut self.scratch);
         let mut verdict = Verdict::Wait;
         for ticket in std::mem::take(&mut self.scratch) {
             if ticket.0 == trap.id {
@@ -357,6 +362,14 @@ impl Engine {
             self.held_since.get_or_insert(now);
         }
         verdict
+    }
+
+    /// How much the call moves at most, as far as its arguments tell; a window, if nothing does.
+    fn bytes_of(&self, trap: &Trap, disk: usize, size_bytes: u64) -> u64 {
+        let most = if size_bytes > 0 { size_bytes } else { u64::MAX };
+        let bytes = size::bytes_of(trap)
+            .map_or_else(|| self.disks[disk].control.window_bytes(), |bytes| bytes.min(most));
+        bytes.min(AT_MOST_BYTES)
     }
 
     /// Where the call has to wait: of a copy's two disks the first that does not admit, else the first.
@@ -393,15 +406,16 @@ impl Engine {
                 .unwritten
                 .is_some_and(|wanted| pages.is_written(wanted) || now.since(waiter.since) >= PIECES_AT_MOST)
         };
-        let due: Vec<(u64, usize)> = self
+        let due: Vec<(u64, Waiter)> = self
             .waiters
             .iter()
             .filter(|(_, waiter)| is_due(waiter))
-            .map(|(id, waiter)| (*id, waiter.disk))
+            .map(|(id, waiter)| (*id, *waiter))
             .collect();
-        for (id, disk) in due {
+        for (id, waiter) in due {
             self.waiters.entry(id).and_modify(|waiter| waiter.unwritten = None);
-            self.step(disk, now, Input::Arrive(Ticket(id)));
+            // What was dirty is written: what is left is a journal's.
+            self.step(waiter.disk, now, Input::Arrive(Ticket(id), waiter.bytes.min(LEAST_BYTES)));
         }
         let left = self.waiters.values().filter(|waiter| waiter.unwritten.is_some());
         left.map(|waiter| waiter.since.plus(PIECES_AT_MOST)).min()
@@ -524,10 +538,10 @@ impl Engine {
     fn write_back(&mut self, now: Nanos) -> Option<Nanos> {
         let pages = self.pages.clone()?;
         let contended = self.disks.iter().any(|disk| disk.is_contended(now));
-        for Wish { dev, ticket } in pages.take_wishes(contended) {
+        for Wish { dev, ticket, bytes } in pages.take_wishes(contended) {
             let dev = DevT::from_kernel(dev);
             match self.disk_of(libc::makedev(dev.major, dev.minor)) {
-                Some(disk) => self.step(disk, now, Input::Arrive(ticket)),
+                Some(disk) => self.step(disk, now, Input::Arrive(ticket, bytes)),
                 None => pages.answer_unwatched(ticket),
             }
         }
@@ -574,8 +588,8 @@ impl Engine {
             if asked.is_empty() {
                 break;
             }
-            for (disk, ticket) in asked {
-                self.step(disk, now, Input::Arrive(ticket));
+            for (disk, ticket, bytes) in asked {
+                self.step(disk, now, Input::Arrive(ticket, bytes));
             }
         }
         // A piece may have let the job go.

@@ -74,9 +74,9 @@ pub(crate) struct Status {
     /// Mean foreground latency without and with background in service, once known.
     pub(crate) quiet_ns: Option<u64>,
     pub(crate) loaded_ns: Option<u64>,
-    /// What is in force, as text: interval and depth.
+    /// What is in force, as text: interval and bound.
     pub(crate) interval: String,
-    pub(crate) depth: String,
+    pub(crate) bound: String,
     /// What the foreground loses on that disk and on the CPUs, once known.
     pub(crate) disk_slowdown: Option<SlowdownSummary>,
     pub(crate) cpu_slowdown: Option<SlowdownSummary>,

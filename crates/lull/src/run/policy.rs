@@ -90,6 +90,7 @@ impl Given {
         let given = [
             ("--interval", self.interval.is_some()),
             ("--depth", self.depth.is_some()),
+            ("--window", self.window.is_some()),
             ("--start", self.start.is_some()),
             ("--variant", self.variant.is_some()),
             ("--max-slowdown", self.max_slowdown.is_some()),

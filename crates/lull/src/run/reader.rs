@@ -164,8 +164,8 @@ impl Reader {
         self.next = ended.plus(ended.since(began).times(COST_SHARE).max(self.pause));
     }
 
-    /// New requests, one per file at most: tickets with their disks.
-    pub(crate) fn ask(&mut self) -> Vec<(usize, Ticket)> {
+    /// New requests, one per file at most: their disks, tickets and bytes.
+    pub(crate) fn ask(&mut self) -> Vec<(usize, Ticket, u64)> {
         let mut tickets = Vec::new();
         if !std::mem::take(&mut self.has_moved) {
             return tickets;
@@ -176,7 +176,7 @@ impl Reader {
                 self.next_ticket += 1;
                 let ticket = self.next_ticket;
                 followed.asked = Some((ticket, piece));
-                tickets.push((followed.disk, Ticket(ticket)));
+                tickets.push((followed.disk, Ticket(ticket), piece.length));
             }
         }
         tickets

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use lull_bench::units::Bytes;
 use lull_core::{
     ControlSetting, CpuSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, RoomSetting, Share,
-    StartRule, Variant,
+    StartRule, Variant, WindowChoice,
 };
 use lull_linux::gate::qdisc::QdiscPlan;
 use lull_linux::seccomp::Scope;
@@ -154,6 +154,7 @@ struct RunSection {
     policy: Option<String>,
     interval: Option<String>,
     depth: Option<toml::Value>,
+    window: Option<String>,
     start: Option<String>,
     variant: Option<String>,
     max_slowdown: Option<String>,
@@ -189,6 +190,7 @@ pub(crate) struct Given {
     pub(crate) policy: Option<PolicyChoice>,
     pub(crate) interval: Option<IntervalChoice>,
     pub(crate) depth: Option<DepthChoice>,
+    pub(crate) window: Option<WindowChoice>,
     pub(crate) start: Option<StartRule>,
     pub(crate) variant: Option<Variant>,
     pub(crate) max_slowdown: Option<Loss>,
@@ -282,6 +284,7 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Given> {
         policy: value("policy", run.policy)?,
         interval: value("interval", run.interval)?,
         depth: value("depth", depth)?,
+        window: value("window", run.window)?,
         start: value("start", run.start)?,
         variant: value("variant", run.variant)?,
         max_slowdown: value("max-slowdown", run.max_slowdown)?,
@@ -356,10 +359,11 @@ impl Given {
         let control = ControlSetting {
             interval: self.interval.or(file.interval).unwrap_or(default.interval),
             depth: self.depth.or(file.depth).unwrap_or(default.depth),
+            window: self.window.or(file.window).unwrap_or(default.window),
+            max_delay: self.max_delay.or(file.max_delay).unwrap_or(MAX_DELAY),
             start_rule: self.start.or(file.start).unwrap_or(default.start_rule),
             variant: self.variant.or(file.variant).unwrap_or(default.variant),
             budget: promise::of_disk(promise),
-            ..default
         };
         let longest_hold = self.longest_hold.or(file.longest_hold);
         let hold = match longest_hold {

@@ -9,10 +9,10 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use lull_core::{Histogram, Nanos, Slowdown};
+use lull_core::{Histogram, Nanos, Slowdown, WindowChoice};
 use serde::{Deserialize, Serialize};
 
-use super::cpu::CpuSummary;
+use super::cpu::{CpuSummary, LossSummary};
 use super::memory::MemorySummary;
 use super::net::NetSummary;
 use super::net::queues::QueueSummary;
@@ -92,7 +92,7 @@ pub(crate) struct DiskSummary {
     pub(crate) disk: String,
     /// The preemption interval and the bound in force at the end, as text with units.
     pub(crate) interval: String,
-    pub(crate) depth: String,
+    pub(crate) bound: String,
     pub(crate) foreground_requests: u64,
     pub(crate) foreground_bytes: u64,
     pub(crate) background_requests: u64,
@@ -109,11 +109,45 @@ pub(crate) struct DiskSummary {
     pub(crate) healed: u64,
     /// State × event counts, rows I F B P, columns f b t i.
     pub(crate) counters: [[u64; 4]; 4],
-    /// Estimated loss of foreground throughput, in parts of one.
-    pub(crate) loss: Option<f64>,
+    /// The share of its time that the foreground lost here, as its requests show: over the whole run and in the worst minute.
+    pub(crate) lost: f64,
+    pub(crate) lost_worst: f64,
+    /// What it loses with what is in force at the end, as the audit found it.
+    pub(crate) loss: Option<LossSummary>,
+    /// The share of its requests that were late because of the job; none when too few are known.
+    pub(crate) late: Option<f64>,
     /// Latency of foreground requests, with background against without.
     #[serde(default)]
     pub(crate) slowdown: Option<SlowdownSummary>,
+}
+
+impl DiskSummary {
+    /// Whether no more was lost than promised; `None` when neither is known.
+    fn keeps(&self, promised: f64) -> Option<bool> {
+        let is_refuted = self.lost_worst > promised || self.loss.is_some_and(|loss| loss.least > promised);
+        let is_proved = self.loss.and_then(|loss| loss.most).is_some_and(|most| most <= promised);
+        (is_refuted || is_proved).then_some(!is_refuted)
+    }
+
+    fn lost_text(&self, promised: f64) -> String {
+        let percent = |share: f64| format!("{:.1}%", share * 100.0);
+        let late = self
+            .late
+            .map(|late| format!(", {:.2}% of its requests were late", late * 100.0))
+            .unwrap_or_default();
+        let audit = match self.loss {
+            Some(LossSummary { least, most: Some(most), .. }) => {
+                format!("audit: {} to {}", percent(least), percent(most))
+            }
+            _ => "audit: too little was compared".to_owned(),
+        };
+        format!(
+            "the foreground lost {} of its time{late} ({audit}); at most {} is promised: {}",
+            percent(self.lost),
+            percent(promised),
+            verdict(self.keeps(promised))
+        )
+    }
 }
 
 /// How long something of the foreground took; none when there was nothing.
@@ -330,12 +364,12 @@ impl Summary {
         for disk in self.disks.iter().filter(|disk| disk.background_requests + disk.foreground_requests > 0) {
             let _ = write!(
                 text,
-                "lull: {}: background (this job and other idle-class work) {} in {} requests; interval {}, depth {}",
+                "lull: {}: background (this job and other idle-class work) {} in {} requests; interval {}, {}",
                 disk.disk,
                 bytes(disk.background_bytes),
                 disk.background_requests,
                 disk.interval,
-                disk.depth
+                disk.bound
             );
             let _ = match (disk.latency.quiet(), disk.latency.loaded()) {
                 (Some(quiet), Some(loaded)) => {
@@ -345,17 +379,15 @@ impl Summary {
                 (None, Some(loaded)) => writeln!(text, "; foreground {loaded}, always met background"),
                 (None, None) => writeln!(text, "; no foreground requests"),
             };
-            if disk.loss.is_some() {
+            if disk.preemptions + disk.kept_free > 0 {
                 let _ = writeln!(
                     text,
                     "lull: {}: {} foreground requests met background in service, the interval kept {} free",
                     disk.disk, disk.preemptions, disk.kept_free,
                 );
             }
-            if let Some(slowdown) = &disk.slowdown {
-                let kept = slowdown.keeps(self.promised);
-                let told = slowdown.sentence("foreground requests", self.promised, kept);
-                let _ = writeln!(text, "lull: {}: {told}", disk.disk);
+            if disk.foreground_requests > 0 && disk.latency.loaded().is_some() {
+                let _ = writeln!(text, "lull: {}: {}", disk.disk, disk.lost_text(self.promised));
             }
         }
         if let Some(cpu) = &self.cpu {
@@ -394,9 +426,13 @@ impl Summary {
     }
 }
 
-/// A bound as text.
-pub(crate) fn depth_text(depth: u32) -> String {
-    if depth == u32::MAX { "unbounded".to_owned() } else { depth.to_string() }
+/// The bound on background in service as text: the window, or the depth that was fixed in its place.
+pub(crate) fn bound_text(depth: u32, window_bytes: u64) -> String {
+    match (depth, window_bytes) {
+        (u32::MAX, u64::MAX) => "no window".to_owned(),
+        (u32::MAX, bytes) => format!("window {}", WindowChoice::Fixed(bytes)),
+        (depth, _) => format!("depth {depth}"),
+    }
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 use lull_core::Nanos;
 use lull_linux::clock;
 
+use super::cpu::LossSummary;
 use super::disk::Disk;
 use super::engine::Engine;
 use super::hold_gate::HoldGate;
 use super::messages::Status;
 use super::net::Net;
 use super::regulator::Regulator;
-use super::summary::{Delays, DiskSummary, Summary, depth_text};
+use super::summary::{Delays, DiskSummary, Summary, bound_text};
 use super::supervisor::Supervisor;
 
 impl Supervisor {
@@ -68,10 +69,11 @@ impl Supervisor {
 fn disk_summary(disk: &Disk) -> DiskSummary {
     let report = disk.report();
     let view = disk.latest();
+    let kept = disk.control.budget().kept();
     DiskSummary {
         disk: disk.traits.name.clone(),
         interval: disk.resource.setting().interval.to_string(),
-        depth: depth_text(disk.resource.setting().depth),
+        bound: bound_text(disk.resource.setting().depth, disk.control.window_bytes()),
         foreground_requests: view.foreground.started,
         foreground_bytes: report.foreground_bytes,
         background_requests: view.background.started,
@@ -82,7 +84,10 @@ fn disk_summary(disk: &Disk) -> DiskSummary {
         leaks: report.leaks,
         healed: report.healed,
         counters: report.counters,
-        loss: disk.estimate().map(|estimate| estimate.loss.fraction()),
+        lost: kept.overall,
+        lost_worst: kept.worst,
+        loss: disk.control.audited().map(LossSummary::from),
+        late: disk.control.late().map(|late| f64::from(late.ppm) / 1e6),
         slowdown: disk.control.slowdown().map(Into::into),
     }
 }
@@ -113,7 +118,7 @@ pub(super) fn status(engine: &Engine, gate: &HoldGate, now: Nanos, began: Nanos)
         status.quiet_ns = report.quiet.mean().map(|mean| mean.0);
         status.loaded_ns = report.loaded.mean().map(|mean| mean.0);
         status.interval = disk.resource.setting().interval.to_string();
-        status.depth = depth_text(disk.resource.depth(now));
+        status.bound = bound_text(disk.resource.setting().depth, disk.resource.window_bytes(now));
         status.disk_slowdown = disk.control.slowdown().map(Into::into);
     }
     if let Some(cpu) = &engine.cpu {

@@ -111,8 +111,8 @@ pub(super) fn automatic(comparisons: &[Comparison], convergences: &[Convergence]
 
 A disk that takes 16 to 24 ms for everything, a greedy background, a budget of {BUDGET} of the foreground's throughput. Each cell: foreground
 lost / share of the foreground's idle time that background got. *Best fixed* is the interval with most background
-work within the budget, out of twenty, chosen with hindsight for each foreground. *Control* is what `lull run` uses (gap
-distribution, with closing). *AIMD* is the paper's idea of a window on the counters (section 5.2). *Bucket* starts
+work within the budget, out of twenty, chosen with hindsight for each foreground. *Control* is what `lull run` uses (what
+was lost, an interval, credits and an audit). *AIMD* is the paper's idea of a window on the counters (section 5.2). *Bucket* starts
 background at once and bounds the delay by a leaky bucket (section 5.1). *Smart* and *manners* hold all background in the
 foreground's busy windows of 1 s, or when its own progress falls; they see no requests and know no budget. Foregrounds that do not wait for their requests, and
 the spiteful one, which comes whenever background has started, lose the share of the time for which they waited; bursts, the

@@ -7,7 +7,7 @@ use clap::Args;
 use lull_core::Nanos;
 use lull_sim::scenario::{ClassResult, ResourceResult, parse};
 
-use crate::run::summary::depth_text;
+use crate::run::summary::bound_text;
 
 /// Arguments of `lull sim run`.
 #[derive(Debug, Args)]
@@ -47,12 +47,12 @@ pub(super) fn table(results: &[ResourceResult]) -> String {
     let mut text = String::new();
     for result in results {
         text += &format!(
-            "{}: {}; interval {}, depth {}; {} foreground requests met background in service, {} came while the \
+            "{}: {}; interval {}, {}; {} foreground requests met background in service, {} came while the \
              interval kept it away\n",
             result.name,
             lost(result.foreground_loss),
             result.interval,
-            depth_text(result.depth),
+            bound_text(result.depth, result.window_bytes),
             result.preemptions,
             result.kept_free
         );

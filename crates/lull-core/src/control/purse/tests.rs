@@ -9,13 +9,13 @@ fn ms(n: u64) -> Nanos {
 
 #[test]
 fn an_empty_purse_waits_until_the_next_request_is_earned() {
-    // Cap 300 ms, rate 4.5%.
+    // Cap 90 ms, rate 4.85%.
     let mut purse = Purse::new(Loss::percent(5));
     assert_eq!(purse.wait(ms(20)), Nanos::ZERO);
-    purse.book(ms(100), 300.0 * MS);
+    purse.book(ms(100), 90.0 * MS);
     let wait = purse.wait(ms(20));
-    assert!(wait.0.abs_diff(ms(444).0) < ms(1).0, "20 ms at 4.5%: {wait}");
-    purse.book(ms(445), 0.0);
+    assert!(wait.0.abs_diff(ms(412).0) < ms(1).0, "20 ms at 4.85%: {wait}");
+    purse.book(ms(413), 0.0);
     assert_eq!(purse.wait(ms(20)), Nanos::ZERO);
     purse.book(Nanos::ZERO, 3_000.0 * MS);
     assert_eq!(purse.wait(ms(20)), LONGEST);
@@ -25,10 +25,10 @@ fn an_empty_purse_waits_until_the_next_request_is_earned() {
 fn luck_makes_up_for_later_loss_but_not_for_much() {
     let mut purse = Purse::new(Loss::percent(5));
     purse.book(Nanos::ZERO, -1_000.0 * MS);
-    purse.book(Nanos::ZERO, 75.0 * MS);
-    assert_eq!(purse.wait(ms(300)), Nanos::ZERO, "a quarter of the cap was gained");
+    purse.book(Nanos::ZERO, 22.0 * MS);
+    assert_eq!(purse.wait(ms(90)), Nanos::ZERO, "a quarter of the cap was gained");
     purse.book(Nanos::ZERO, 10.0 * MS);
-    assert!(purse.wait(ms(300)) > Nanos::ZERO);
+    assert!(purse.wait(ms(90)) > Nanos::ZERO);
 }
 
 #[test]
@@ -42,12 +42,10 @@ fn a_smaller_promise_takes_what_is_above_its_cap_and_luck_with_it() {
     purse.book(Nanos::ZERO, -1_000.0 * MS);
     purse.set_promise(Loss::percent(1));
     purse.set_promise(Loss::percent(5));
-    // 60 ms are left of 300, and 15 of the luck.
-    purse.book(Nanos::ZERO, 15.0 * MS);
-    assert_eq!(purse.wait(ms(60)), Nanos::ZERO);
-    assert!(purse.wait(ms(61)) > Nanos::ZERO);
-    purse.forfeit();
-    assert_eq!(purse.wait(ms(45)), ms(1_000), "at 4.5%");
+    // 18 ms are left of 90, and 4.5 of the luck.
+    purse.book(Nanos::ZERO, 4.5 * MS);
+    assert_eq!(purse.wait(ms(18)), Nanos::ZERO);
+    assert!(purse.wait(ms(19)) > Nanos::ZERO);
 }
 
 proptest! {
@@ -68,7 +66,8 @@ proptest! {
             lost += loss;
         }
         let promise = f64::from(percent) / 100.0;
-        let cap = promise * 6e9;
-        prop_assert!(lost <= cap.max(ms(cost).0 as f64) + 0.9 * promise * time + 1e3, "{lost} in {time}");
+        let cap = promise * 1.8e9;
+        // The last one may have been let go on less than it cost, where that is more than the cap.
+        prop_assert!(lost <= cap + ms(cost).0 as f64 + 0.97 * promise * time + 1e3, "{lost} in {time}");
     }
 }

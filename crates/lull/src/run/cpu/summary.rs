@@ -48,17 +48,19 @@ pub(crate) struct LossSummary {
     pub(crate) most: Option<f64>,
 }
 
+impl From<[f64; 3]> for LossSummary {
+    fn from([likely, least, most]: [f64; 3]) -> Self {
+        Self { likely, least, most: Some(most).filter(|most| most.is_finite()) }
+    }
+}
+
 impl Cpu {
     pub(crate) fn summary(&self, now: Nanos) -> CpuSummary {
         let audited = self.buffer.audited();
         let kept = self.budget.kept();
         let totals = self.cpus.totals(now);
         let promised = self.aim.promise.fraction();
-        let loss = audited.loss.map(|[likely, least, most]| LossSummary {
-            likely,
-            least,
-            most: Some(most).filter(|most| most.is_finite()),
-        });
+        let loss = audited.loss.map(LossSummary::from);
         let is_kept = loss.and_then(|loss| loss.most).is_some_and(|most| most <= promised);
         let mean = |bursts: &lull_bpf::cpu::Bursts| bursts.delay_ns.checked_div(bursts.delays);
         CpuSummary {

@@ -237,7 +237,7 @@ impl Keeper {
                 Ok((0, 0)) => self.written(now, &portion, false),
                 Ok((0, _)) => self.writing.push(portion),
                 Ok(_) => {
-                    let ticket = self.link.ask(portion.chunk.dev);
+                    let ticket = self.link.ask(portion.chunk.dev, portion.pages.count() * page_bytes());
                     self.asked.insert(ticket, portion);
                 }
                 // Gone, or of a file system that cannot be opened by handle: the kernel writes it.

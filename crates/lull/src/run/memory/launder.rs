@@ -67,7 +67,7 @@ impl Launderer {
         while !self.link.is_over() {
             if asked.is_none() {
                 let now = clock::now();
-                asked = self.next(now).map(|(device, bytes)| (self.link.ask_launder(device), bytes));
+                asked = self.next(now).map(|(device, bytes)| (self.link.ask_launder(device, bytes), bytes));
             }
             self.wait();
             for (ticket, verdict) in self.link.take_launder() {

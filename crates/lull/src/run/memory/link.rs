@@ -31,6 +31,8 @@ pub(crate) struct Wish {
     /// The device of its file system, as the kernel writes it.
     pub(crate) dev: u32,
     pub(crate) ticket: Ticket,
+    /// How much it writes.
+    pub(crate) bytes: u64,
 }
 
 /// What became of a wish.
@@ -109,18 +111,18 @@ impl Link {
     }
 
     /// Asks for a piece's turn.
-    pub(super) fn ask(&self, dev: u32) -> Ticket {
-        self.wish(dev, WRITE)
+    pub(super) fn ask(&self, dev: u32, bytes: u64) -> Ticket {
+        self.wish(dev, WRITE, bytes)
     }
 
     /// Asks for the turn of a piece of memory that is to be written to swap on this device.
-    pub(super) fn ask_launder(&self, dev: u32) -> Ticket {
-        self.wish(dev, WRITE | LAUNDER)
+    pub(super) fn ask_launder(&self, dev: u32, bytes: u64) -> Ticket {
+        self.wish(dev, WRITE | LAUNDER, bytes)
     }
 
-    fn wish(&self, dev: u32, kind: u64) -> Ticket {
+    fn wish(&self, dev: u32, kind: u64, bytes: u64) -> Ticket {
         let ticket = Ticket(kind | self.next_ticket.fetch_add(1, Ordering::Relaxed));
-        lock(&self.wishes).push_back(Wish { dev, ticket });
+        lock(&self.wishes).push_back(Wish { dev, ticket, bytes });
         self.to_loop.give();
         ticket
     }

@@ -39,19 +39,19 @@ fn a_job_keeps_more_page_cache_where_nobody_uses_the_memory() {
 fn a_piece_waits_for_its_turn_and_a_hold_ends_by_itself() {
     let nudge = || Nudge::new().unwrap();
     let link = Link::new(Arc::new(nudge()), [nudge(), nudge()]);
-    let ticket = link.ask(7);
+    let ticket = link.ask(7, 4096);
     let wishes = link.take_wishes(true);
     assert_eq!(wishes.len(), 1);
-    assert_eq!((wishes[0].dev, wishes[0].ticket), (7, ticket));
+    assert_eq!((wishes[0].dev, wishes[0].ticket, wishes[0].bytes), (7, ticket, 4096));
     assert!(link.is_contended() && link.take_wishes(false).is_empty());
     assert!(!link.grant(Ticket(1)), "a trapped call's ticket is none of ours");
     assert!(link.take_granted().is_empty());
     assert!(link.grant(ticket));
     assert_eq!(link.take_granted(), [ticket]);
-    let memory = link.ask_launder(7);
+    let memory = link.ask_launder(7, 4096);
     assert!(link.grant(memory) && link.take_granted().is_empty());
     assert_eq!(link.take_launder(), [(memory, Verdict::Granted)]);
-    let [dirty, memory] = [link.ask(9), link.ask_launder(9)];
+    let [dirty, memory] = [link.ask(9, 4096), link.ask_launder(9, 4096)];
     link.answer_unwatched(dirty);
     link.answer_unwatched(memory);
     assert_eq!(link.take_granted(), [dirty], "the kernel would write it at some time too");

@@ -95,12 +95,12 @@ fn parts(status: &Status) -> Vec<String> {
     let is_disk_used = status.background_bytes > 0 || status.disk_slowdown.is_some();
     if is_disk_used {
         parts.push(format!(
-            "{} {} {}, interval {} depth {}",
+            "{} {} {}, interval {}, {}",
             status.disk,
             status.state,
             bytes(status.background_bytes),
             status.interval,
-            status.depth
+            status.bound
         ));
     }
     for (resource, slowdown) in [(status.disk.as_str(), &status.disk_slowdown), ("cpu", &status.cpu_slowdown)]

@@ -7,7 +7,10 @@ mod common;
 
 use std::process::{Child, Command, Output, Stdio};
 
-use common::{READ_ONLY_GROUPS, in_own_mounts, lull_run, needs_root, output};
+use common::{
+    READ_ONLY_GROUPS, assert_nothing_left, finish, helper, in_own_mounts, lull_run, needs_root, new_marker,
+    output, send, spawn_marked, wait_until,
+};
 
 /// Computes for a millisecond or two and sleeps as long, over and over.
 struct Foreground(Child);
@@ -109,6 +112,28 @@ fn root_so_it_is_where_each_thread_is_confined() {
     let wrap = |run: &Command| Some(in_own_mounts(run, READ_ONLY_GROUPS));
     let Some((told, expected)) = answers(5, &["--resources", "cpu"], wrap) else { return };
     assert_eq!(told, expected);
+}
+
+#[test]
+fn root_no_answer_is_wrong_when_the_supervisor_is_killed() {
+    if !needs_root() {
+        return;
+    }
+    let Some(cpus) = cpus() else { return };
+    let _foreground = Foreground::start();
+    let dir = tempfile::tempdir().unwrap();
+    let ready = dir.path().join("ready");
+    let script = format!("ALL={cpus}; ROUNDS=40; {CONFINED} touch {}; {PROGRAM}", ready.display());
+    let marker = new_marker();
+    let child = spawn_marked(&mut lull_run(&["--resources", "cpu"], &["sh", "-c", &script]), &marker);
+    let front = child.id();
+    wait_until("the job to be confined", || ready.exists());
+    send(helper(front, "lull-supervisor").unwrap(), libc::SIGKILL);
+    let output = finish(child);
+    let mut lines: Vec<String> = text(&output).lines().map(str::to_owned).collect();
+    lines.sort();
+    assert_eq!(lines.join("\n") + "\n", expected(cpus, 40));
+    assert_nothing_left(front, &marker);
 }
 
 #[test]

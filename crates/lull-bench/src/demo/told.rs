@@ -1,6 +1,6 @@
 //! What an act came to, in one sentence made from its figures.
 
-use crate::stats::Summary;
+use crate::report::picture::Figure;
 use crate::study::{CaseStudy, Row};
 use crate::units::count;
 
@@ -35,7 +35,7 @@ pub(super) fn conclusion(case: &CaseStudy) -> Option<String> {
 
 /// How lull's figures differ from another contender's; none if it lacks one.
 fn against(lull: &Row, other: &Row) -> Option<String> {
-    let figures: [(fn(&Row) -> Option<Summary>, [&str; 2]); 3] = [
+    let figures: [(Figure, [&str; 2]); 3] = [
         (|row| row.mean, ["a lower mean", "a higher mean"]),
         (|row| row.p99, ["a lower p99", "a higher p99"]),
         (|row| row.background, ["less work", "more work"]),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::stats::Summary;
 
 fn row(contender: &str, [mean, p99, work]: [[f64; 3]; 3]) -> Row {
     Row {

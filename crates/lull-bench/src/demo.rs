@@ -32,7 +32,7 @@ mod told;
 use act::{Act, Stage};
 
 /// How long the show may take, but for what is left to do at its end.
-const WHOLE: Nanos = Nanos::from_secs(172);
+const WHOLE: Nanos = Nanos::from_secs(170);
 
 /// The acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -53,7 +53,7 @@ pub struct DemoArgs {
     #[arg(long, value_name = "ACT", value_enum, value_delimiter = ',', default_values = ["disk", "cpu"])]
     pub acts: Vec<Which>,
     /// Rounds of an act; each shows every contender once.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Counted seconds per turn [default: what lets the show end within three minutes].
     #[arg(long, value_name = "SECONDS", value_parser = some_seconds)]

@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Doctor(crate::doctor::DoctorArgs),
     /// Measure what background work costs the foreground.
     Bench(BenchArgs),
-    /// Show the main job live: a reader beside a background command, alone, plain, niced and under lull.
+    /// Show the main job live: a reader beside checksums, a server beside a compile, each alone, niced and under lull.
     Demo(lull_bench::DemoArgs),
     /// Simulate: the paper's figures, policies compared, and scenarios of your own.
     Sim(crate::sim::SimArgs),

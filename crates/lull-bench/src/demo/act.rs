@@ -22,7 +22,7 @@ use crate::{Error, clock};
 /// Seed of files, arrivals and orders.
 pub(super) const SEED: u64 = 1;
 /// What a turn takes beside its warm-up and its counted time.
-const AROUND: Nanos = Nanos::from_millis(900);
+const AROUND: Nanos = Nanos::from_millis(400);
 /// Bounds of the counted time of a turn, unless it was asked for.
 const COUNTED: [Nanos; 2] = [Nanos::from_secs(1), Nanos::from_secs(6)];
 

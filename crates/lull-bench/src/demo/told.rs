@@ -1,6 +1,6 @@
 //! What an act came to, in one sentence made from its figures.
 
-use crate::stats::Summary;
+use crate::report::picture::Figure;
 use crate::study::{CaseStudy, Row};
 use crate::units::count;
 
@@ -25,7 +25,7 @@ pub(super) fn conclusion(case: &CaseStudy) -> Option<String> {
         format!("; beyond the spread of {} that is {}", count(rounds, "round"), others.join(", and "))
     };
     Some(format!(
-        "Under lull run the foreground's latency is {:.2} of what it is alone (p99 {:.2}), and the job does {:.0}% of what it does \
+        "Under lull run the foreground's mean latency is {:.2} of what it is alone (p99 {:.2}), and the job does {:.0}% of what it does \
          alone{compared}.",
         mean.median,
         p99.median,
@@ -35,7 +35,7 @@ pub(super) fn conclusion(case: &CaseStudy) -> Option<String> {
 
 /// How lull's figures differ from another contender's; none if it lacks one.
 fn against(lull: &Row, other: &Row) -> Option<String> {
-    let figures: [(fn(&Row) -> Option<Summary>, [&str; 2]); 3] = [
+    let figures: [(Figure, [&str; 2]); 3] = [
         (|row| row.mean, ["a lower mean", "a higher mean"]),
         (|row| row.p99, ["a lower p99", "a higher p99"]),
         (|row| row.background, ["less work", "more work"]),
@@ -50,7 +50,7 @@ fn against(lull: &Row, other: &Row) -> Option<String> {
             found.push(above);
         }
     }
-    let name = &other.contender;
+    let name = if other.contender == "none" { "no control" } else { &other.contender };
     let (last, rest) = match found.split_last() {
         None => return Some(format!("no clear difference from {name}")),
         Some((last, [])) => return Some(format!("{last} than under {name}")),

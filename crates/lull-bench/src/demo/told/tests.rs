@@ -1,4 +1,5 @@
 use super::*;
+use crate::stats::Summary;
 
 fn row(contender: &str, [mean, p99, work]: [[f64; 3]; 3]) -> Row {
     Row {
@@ -23,7 +24,7 @@ fn the_sentence_tells_what_the_figures_tell() {
     let told = conclusion(&case(vec![nice.clone(), confined.clone(), row("lull", LULL)])).unwrap();
     assert_eq!(
         told,
-        "Under lull run the foreground's latency is 1.10 of what it is alone (p99 2.00), and the job does 55% of what it does alone; \
+        "Under lull run the foreground's mean latency is 1.10 of what it is alone (p99 2.00), and the job does 55% of what it does alone; \
          beyond the spread of 3 rounds that is a lower mean and less work than under nice+ionice, and a higher p99 and more work than \
          under confined."
     );

@@ -85,7 +85,7 @@ fn best_fixed(scene: Scene, least: f64, length: Nanos) -> f64 {
     let depths = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64].into_iter().filter(|depth| *depth <= 2 * scene.slots);
     let settings = depths.flat_map(|depth| intervals.map(|interval| (depth, interval)));
     let done = settings.map(|(depth, interval)| {
-        let depth = u32::try_from(depth).unwrap();
+        let depth = u32::try_from(depth).unwrap_or(u32::MAX);
         let setting = Setting { depth, interval: Interval::Finite(interval), ..Setting::default() };
         let outcome = run(scene, Policy::Fixed(setting), 1, Nanos::ZERO, length);
         if outcome.foreground_rate() / alone >= least { outcome.background_rate() } else { 0.0 }

@@ -48,28 +48,6 @@ impl SlowdownSummary {
     pub(crate) fn proved(&self) -> f64 {
         (self.low - 1.0).max(0.0)
     }
-
-    /// Whether no more was lost than promised; `None` when neither is proved.
-    pub(crate) fn keeps(&self, promised: f64) -> Option<bool> {
-        let is_kept = self.high.is_some_and(|high| high - 1.0 <= promised);
-        (is_kept || self.low - 1.0 > promised).then_some(is_kept)
-    }
-
-    /// What was found, and whether that is what was promised.
-    pub(crate) fn sentence(&self, what: &str, promised: f64, kept: Option<bool>) -> String {
-        let Some(high) = self.high else {
-            return "too little was compared to say what the foreground lost".to_owned();
-        };
-        format!(
-            "{what} took {} longer beside the job (95% interval {} to {}, {} comparisons); at most {:.1}% is promised: {}",
-            signed(self.ratio),
-            signed(self.low),
-            signed(high),
-            self.pairs,
-            promised * 100.0,
-            verdict(kept)
-        )
-    }
 }
 
 /// Whether a promise was kept, in words.

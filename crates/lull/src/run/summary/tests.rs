@@ -1,6 +1,6 @@
 //! What the summary says.
 
-use super::{CpuSummary, Delays, DiskSummary, SlowdownSummary, Summary, bytes};
+use super::{CpuSummary, Delays, DiskSummary, LossSummary, Summary, bytes};
 use crate::run::engine::GateCounts;
 
 #[test]
@@ -51,15 +51,19 @@ fn a_summary_without_numbers_shows_none() {
 
 #[test]
 fn a_promise_is_kept_broken_or_open() {
-    let slowdown = |low, high| SlowdownSummary { ratio: 1.04, low, high, pairs: 9 };
-    let kept = |low, high| slowdown(low, high).keeps(0.05);
-    assert_eq!(kept(0.9, Some(1.049)), Some(true));
-    assert_eq!(kept(1.06, Some(1.2)), Some(false));
-    assert_eq!(kept(1.06, None), Some(false));
-    assert_eq!((kept(0.9, Some(1.2)), kept(0.0, None)), (None, None));
-    let told = slowdown(1.01, Some(1.2)).sentence("requests", 0.05, None);
-    assert!(told.contains("+4.0%") && told.contains("+1.0% to +20.0%") && told.contains("5.0%"), "{told}");
-    assert!(slowdown(0.0, None).sentence("requests", 0.05, None).contains("too little"));
+    let lost = |lost_worst, least, most| DiskSummary {
+        lost: 0.02,
+        lost_worst,
+        loss: Some(LossSummary { likely: 0.03, least, most }),
+        ..DiskSummary::default()
+    };
+    let kept = |worst, least, most| lost(worst, least, most).keeps(0.05);
+    assert_eq!(kept(0.02, 0.0, Some(0.049)), Some(true));
+    assert_eq!((kept(0.06, 0.0, Some(0.049)), kept(0.02, 0.06, None)), (Some(false), Some(false)));
+    assert_eq!((kept(0.02, 0.01, Some(0.2)), kept(0.02, 0.0, None)), (None, None));
+    let told = lost(0.02, 0.01, Some(0.2)).lost_text(0.05);
+    assert!(told.contains("lost 2.0%") && told.contains("1.0% to 20.0%") && told.contains("5.0%"), "{told}");
+    assert!(lost(0.02, 0.0, None).lost_text(0.05).contains("too little"));
 }
 
 #[test]

@@ -130,8 +130,14 @@ fn the_bound_counts_what_the_device_has_not_shown_yet() {
         bench.resource.wake(ms(10)),
         Wake { at: Some(Nanos(10 * MS + 200_000)), background_end: true, foreground_end: false }
     );
-    bench.sensor.background =
-        ClassView { in_service: 2, started: 2, last_start: ms(10), ..ClassView::default() };
+    bench.sensor.background = ClassView {
+        in_service: 2,
+        started: 2,
+        last_start: ms(10),
+        started_bytes: 2 * LEAST_BYTES,
+        in_service_bytes: 2 * LEAST_BYTES,
+        ..ClassView::default()
+    };
     assert_eq!(bench.step(10, Input::Observe(bench.sensor)), NONE);
     assert_eq!(bench.resource.wake(ms(10)), Wake { background_end: true, ..Wake::default() });
     assert_eq!(bench.end(11, true), [3]);

@@ -297,18 +297,6 @@ impl Supervisor {
         lock(&engine).count_read_ahead(read_ahead);
         lock(&engine).pages = memory.as_ref().and_then(MemoryStart::link);
         lock(&engine).net_when_used = WhenUsed::new(&self.settings, &family, &nudge);
-        let (sleeps, wakes) = (Arc::clone(&lock(&engine).sleeps), Arc::clone(&nudge));
-        if listener.is_some() {
-            // Who has no thread to spare, or no bus, is not told.
-            helper::thread(move || {
-                let tell = |about_to: bool| {
-                    sleeps.store(about_to, Ordering::Relaxed);
-                    wakes.give();
-                };
-                let _ = sleep::hear(&Root::real(), tell);
-                sleeps.store(false, Ordering::Relaxed);
-            });
-        }
         let gone = Arc::new(AtomicBool::new(false));
         let receive = |listener: &Arc<Listener>| {
             lock(&engine).set_listener(Arc::clone(listener));
@@ -321,6 +309,18 @@ impl Supervisor {
         let passes_early = quiet.is_none_or(|quiet| quiet.lasts());
         if !listener.iter().filter(|_| passes_early).all(receive) {
             return self.give_up();
+        }
+        let (sleeps, wakes) = (Arc::clone(&lock(&engine).sleeps), Arc::clone(&nudge));
+        if listener.is_some() {
+            // Who has no thread to spare, or no bus, is not told.
+            helper::thread(move || {
+                let tell = |about_to: bool| {
+                    sleeps.store(about_to, Ordering::Relaxed);
+                    wakes.give();
+                };
+                let _ = sleep::hear(&Root::real(), tell);
+                sleeps.store(false, Ordering::Relaxed);
+            });
         }
         let start = || sensors::start(&self.settings, &family);
         // While calls pass it is in a hurry.

@@ -58,8 +58,8 @@ pub struct DemoArgs {
     /// Counted seconds per turn [default: what lets the show end within three minutes].
     #[arg(long, value_name = "SECONDS", value_parser = some_seconds)]
     pub seconds: Option<f64>,
-    /// Bytes of the files that the checksum job reads.
-    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    /// Bytes of the files that the checksum job reads; fewer on a disk that takes long to write them.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub size: Bytes,
     /// Flags for lull run, e.g. "--interval 5ms".
     #[arg(

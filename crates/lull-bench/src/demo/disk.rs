@@ -10,15 +10,18 @@ use std::path::{Path, PathBuf};
 use lull_core::Nanos;
 
 use super::act::{Act, SEED};
-use crate::Error;
 use crate::contender::Contender;
-use crate::corpus::{self, Sizes, Tree};
+use crate::corpus::{self, Sizes};
 use crate::experiment::trial::{Foreground, Job, Meter, Reader};
 use crate::process::{Program, shown};
 use crate::units::{Bytes, mb_per_s};
+use crate::{Error, clock};
 
 /// What the foreground reads in.
-const AREA: Bytes = Bytes(Bytes::GIB);
+const AREA: Bytes = Bytes(512 * Bytes::MIB);
+/// The job's files are made in pieces of this size, for so long at most: a slow disk gets fewer.
+const PIECE: Bytes = Bytes(128 * Bytes::MIB);
+const MAKING: Nanos = Nanos::from_secs(20);
 /// Size of each file that the job reads.
 const FILE: Bytes = Bytes(8 * Bytes::MIB);
 const THINK: Nanos = Nanos::from_micros(200);
@@ -26,7 +29,8 @@ const THINK: Nanos = Nanos::from_micros(200);
 /// The act with its files.
 pub(super) struct Reading {
     file: PathBuf,
-    tree: Tree,
+    /// Directory of what the job reads.
+    files: PathBuf,
 }
 
 impl Reading {
@@ -35,21 +39,25 @@ impl Reading {
         println!("making {} of files in {}", Bytes(size.0 + AREA.0), data.display());
         let file = data.join("reader.dat");
         corpus::data_file(&file, AREA, SEED)?;
-        let tree = corpus::tree(&data.join("tree"), size, Sizes::Equal(FILE), SEED + 1)?;
-        corpus::chill(&tree)?;
-        Ok(Self { file, tree })
+        let files = data.join("tree");
+        let end = clock::now().plus(MAKING);
+        let made = make(&files, size, &|| clock::now() < end)?;
+        if made < size {
+            println!("the disk is slow: the background has {made} to read");
+        }
+        Ok(Self { file, files })
     }
 }
 
 impl Act for Reading {
     fn title(&self) -> &'static str {
-        "a 4 KiB random reader beside cksum of a few GiB"
+        "a 4 KiB random reader beside cksum of cold files"
     }
 
     fn about(&self) -> [String; 2] {
         [
             format!("4 KiB random reads of {}, {THINK} between them", self.file.display()),
-            shown(&checksum(&self.tree.root)),
+            shown(&checksum(&self.files)),
         ]
     }
 
@@ -68,12 +76,25 @@ impl Act for Reading {
 
     fn job(&self, _program: &Program) -> Result<Job, Error> {
         let meter = Meter::Lines(Box::new(finished_file));
-        Ok(Job { argv: checksum(&self.tree.root), meter, leash: false, at_once: false })
+        Ok(Job { argv: checksum(&self.files), meter, leash: false, at_once: false })
     }
 
     fn speed(&self, per_s: f64) -> String {
         format!("{:.0} MB/s", mb_per_s(per_s))
     }
+}
+
+/// Makes the job's files, as long as there is time, and makes them cold. Returns how much that is: one piece at least.
+fn make(root: &Path, size: Bytes, is_time: &dyn Fn() -> bool) -> Result<Bytes, Error> {
+    let (mut made, mut piece) = (Bytes(0), 0);
+    while piece == 0 || (made < size && is_time()) {
+        let wanted = Bytes(PIECE.0.min(size.0 - made.0));
+        let seed = SEED + 1 + piece;
+        let tree = corpus::tree(&root.join(piece.to_string()), wanted, Sizes::Equal(FILE.min(wanted)), seed)?;
+        corpus::chill(&tree)?;
+        (made, piece) = (Bytes(made.0 + tree.bytes().0.min(wanted.0)), piece + 1);
+    }
+    Ok(made)
 }
 
 /// The background: checksums of all files, four processes at a time, again and again.

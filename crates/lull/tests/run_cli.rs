@@ -62,7 +62,7 @@ fn a_command_that_dies_of_a_signal_makes_lull_die_of_it() {
 const FILTERS: &str = "Seccomp_filters:";
 
 #[test]
-fn a_job_without_the_disks_gets_no_filter() {
+fn a_job_without_disks_and_cpus_gets_no_filter() {
     let filters = |status: &str| -> u32 {
         let line = status.lines().find_map(|line| line.strip_prefix(FILTERS));
         line.expect("the kernel counts filters").trim().parse().unwrap()
@@ -71,7 +71,9 @@ fn a_job_without_the_disks_gets_no_filter() {
     let of_job = |options: &[&str]| {
         filters(&clean_text(&output(&mut lull_run(options, &["grep", FILTERS, "/proc/self/status"]))))
     };
-    assert_eq!(of_job(&["--resources", "cpu", "--gate", "all"]), own);
+    assert_eq!(of_job(&["--resources", "memory", "--gate", "all"]), own);
+    assert_eq!(of_job(&["--resources", "cpu"]), own + 1, "what it asks of its CPUs is answered");
+    assert_eq!(of_job(&["--resources", "cpu", "--gate", "none"]), own);
     assert_eq!(of_job(&["--resources", "cpu,disk"]), own + 1);
 }
 

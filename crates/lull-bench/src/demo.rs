@@ -4,8 +4,8 @@
 //!  act 1, disk: make files ─▶ round 1: alone, plain, nice+ionice, lull, job alone ─▶ round 2 … ─▶ table, sentence, picture
 //!  act 2, CPUs: calibrate  ─▶ round 1: alone, nice+ionice, confined, lull, job alone ─▶ …
 //! ```
-//! Each turn runs the foreground and, over and over, the job beside it ([`act`]). What belongs to one act only: [`disk`], [`cpu`]. The
-//! sentence below a table is made from its figures ([`told`]).
+//! Each turn runs the foreground and, over and over, the job beside it (`act.rs`). What belongs to one act only: `disk.rs`, `cpu.rs`. The
+//! sentence below a table is made from its figures (`told.rs`).
 //!
 //! The whole takes less than three minutes, the making of the files included: turns are as long as the rest of that time lets them be. Nothing
 //! here needs root, but `confined` does; who has less rights, or one CPU, is told what is left out.

@@ -17,7 +17,7 @@
 //! In service = in the view + granted. A granted request is not in the view yet; each start that the view counts
 //! after the grant is taken for a part of the oldest one. So a burst of grants cannot exceed the window while the sensor lags,
 //! and page-cache hits hold a place for `settle` at most. The window is in bytes, and each request counts for
-//! [`LEAST_BYTES`](crate::setting::LEAST_BYTES) at the least; one that is larger than the window is let in alone.
+//! [`LEAST_BYTES`] at the least; one that is larger than the window is let in alone.
 //!
 //! Interval after background (variants `bp-*`, `*-bp`): a request that ends while another waits is event b in B;
 //! one that leaves the resource without any in service or waiting is event i. Both start the interval at the end

@@ -174,7 +174,8 @@ fn root_held_calls_go_on_before_the_machine_sleeps_and_are_held_again_when_it_is
     // Only logind is believed.
     stranger.prepare_for_sleep(true);
     wait_until_a_read_is_held(job);
-    assert_eq!(has_passed(), before);
+    // A call or two that had gone before may end meanwhile; believed, it would have been all.
+    assert!(has_passed() <= before + 2, "{} after {before}", has_passed());
     // A lull that has just begun may not listen yet.
     wait_until("reads", || {
         logind.prepare_for_sleep(true);

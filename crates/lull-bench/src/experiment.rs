@@ -42,7 +42,7 @@ pub mod args;
 pub mod awake;
 pub mod cpu;
 pub mod disk;
-mod disturbance;
+pub(crate) mod disturbance;
 pub mod host;
 pub mod ledger;
 pub mod memory;

@@ -8,6 +8,7 @@ use lull_core::Nanos;
 
 use super::{DemoArgs, told};
 use crate::contender::Contender;
+use crate::experiment::disturbance::Around;
 use crate::experiment::trial::{self, Foreground, Job, Tick, Window};
 use crate::experiment::{SETTLE, ledger};
 use crate::load::Latency;
@@ -139,6 +140,7 @@ impl Stage<'_> {
         let command = job.as_ref().map(|job| shown(&job.argv));
         let foreground = contender.has_foreground().then(|| self.act.foreground(round));
         thread::sleep(SETTLE);
+        let around = Around::begin();
         let outcome =
             trial::run(foreground.as_deref(), job, window, self.program, &mut |tick| display.show(&tick))?;
         Ok(Run {
@@ -150,6 +152,7 @@ impl Stage<'_> {
             foreground_command: foreground.map(|front| shown(&front.argv(window, self.program))),
             foreground: outcome.foreground,
             background: outcome.background,
+            disturbance: around.end().and_then(|spent| spent.beside(None, None)),
             counted: true,
             notes: outcome.notes,
             ..Run::default()
@@ -159,7 +162,8 @@ impl Stage<'_> {
     /// Table, sentence and picture.
     fn tell(&self) -> Result<(), Error> {
         let directory = &self.args.dir;
-        let study = Study::of(&record::read(directory)?);
+        let records = record::read(directory)?;
+        let study = Study::of(&records);
         let Some(case) = study.cases.iter().find(|case| case.case == self.case) else { return Ok(()) };
         println!("\n{}", table::short(case, table::Form::Text));
         println!(
@@ -169,6 +173,9 @@ impl Stage<'_> {
         );
         if let Some(sentence) = told::conclusion(case) {
             println!("{sentence}\n");
+        }
+        if let Some(warning) = told::stolen(&records, self.case) {
+            println!("{warning}\n");
         }
         let panels = [
             Panel::of(

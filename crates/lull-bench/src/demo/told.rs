@@ -1,9 +1,13 @@
 //! What an act came to, in one sentence made from its figures.
 
+use crate::record::Record;
 use crate::report::picture::Figure;
+use crate::stats::Summary;
 use crate::study::{CaseStudy, Row};
 use crate::units::count;
 
+/// CPUs that a hypervisor may take without being mentioned.
+const STOLEN: f64 = 0.05;
 /// The other contenders that are references.
 const REFERENCES: [&str; 3] = ["alone", "again", "solo"];
 
@@ -31,6 +35,20 @@ pub(super) fn conclusion(case: &CaseStudy) -> Option<String> {
         p99.median,
         work.median * 100.0
     ))
+}
+
+/// What the hypervisor took from the machine during an act, if that is more than the figures bear.
+pub(super) fn stolen(records: &[Record], case: &str) -> Option<String> {
+    let cpus = Summary::of(records.iter().filter_map(|record| match record {
+        Record::Run(run) if run.case == case => Some(run.disturbance?.stolen_cpus),
+        _ => None,
+    }))?;
+    (cpus.max >= STOLEN).then(|| {
+        format!(
+            "The hypervisor took {:.2} CPUs from this machine in the median turn, {:.2} at most: the figures are better in a quieter hour.",
+            cpus.median, cpus.max
+        )
+    })
 }
 
 /// How lull's figures differ from another contender's; none if it lacks one.

@@ -11,28 +11,28 @@ use crate::stats::ratio;
 
 /// The machine before a trial.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around {
+pub(crate) struct Around {
     from: Nanos,
     before: Option<MachineTimes>,
 }
 
 /// What a trial took.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spent {
+pub(crate) struct Spent {
     /// Of the machine.
-    pub(super) times: MachineTimes,
+    pub(crate) times: MachineTimes,
     /// From the first to the last.
-    pub(super) elapsed: Nanos,
+    pub(crate) elapsed: Nanos,
 }
 
 impl Around {
     /// From now on.
-    pub(super) fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         Self { from: clock::now(), before: MachineTimes::now() }
     }
 
     /// Until now; none where the kernel does not tell.
-    pub(super) fn end(self) -> Option<Spent> {
+    pub(crate) fn end(self) -> Option<Spent> {
         let times = MachineTimes::now()?.since(self.before?);
         Some(Spent { times, elapsed: clock::now().since(self.from) })
     }
@@ -40,7 +40,7 @@ impl Around {
 
 impl Spent {
     /// What is left beside so many seconds of processor time of the foreground and of the background; none: not known.
-    pub(super) fn beside(self, foreground_s: Option<f64>, background_s: Option<f64>) -> Option<Disturbance> {
+    pub(crate) fn beside(self, foreground_s: Option<f64>, background_s: Option<f64>) -> Option<Disturbance> {
         let busy_s = self.times.busy().as_secs_f64();
         let others = foreground_s.zip(background_s).map(|(front, back)| busy_s - front - back);
         let seconds = self.elapsed.as_secs_f64();

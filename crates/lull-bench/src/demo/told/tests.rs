@@ -1,5 +1,5 @@
 use super::*;
-use crate::stats::Summary;
+use crate::record::{Disturbance, Run};
 
 fn row(contender: &str, [mean, p99, work]: [[f64; 3]; 3]) -> Row {
     Row {
@@ -61,4 +61,18 @@ fn without_lull_nothing_is_concluded() {
     assert_eq!(conclusion(&case(vec![row("nice+ionice", LULL)])), None);
     let solo_less = Row { background: None, ..row("lull", LULL) };
     assert_eq!(conclusion(&case(vec![solo_less])), None);
+}
+
+#[test]
+fn what_the_hypervisor_took_is_told_of_its_act_only() {
+    let turn = |case: &str, stolen_cpus| {
+        let disturbance = Some(Disturbance { others_cpus: None, stolen_cpus });
+        Record::Run(Run { case: case.to_owned(), disturbance, ..Run::default() })
+    };
+    let records =
+        [turn("demo-disk", 0.01), turn("demo-cpu", 0.0), turn("demo-cpu", 0.4), turn("demo-cpu", 0.2)];
+    assert_eq!(stolen(&records, "demo-disk"), None);
+    let told = stolen(&records, "demo-cpu").unwrap();
+    assert!(told.starts_with("The hypervisor took 0.20 CPUs") && told.contains("0.40 at most"), "{told}");
+    assert_eq!(stolen(&[], "demo-cpu"), None);
 }

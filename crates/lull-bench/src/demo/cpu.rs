@@ -21,11 +21,11 @@ use crate::process::Program;
 use crate::units::Bytes;
 
 /// Share of one CPU that the requests take, in percent.
-const LOAD: u64 = 30;
+const LOAD: u64 = 20;
 /// Processor time of a request.
-const SERVICE: Nanos = Nanos::from_micros(200);
-/// Memory that the requests read.
-const BUFFER: Bytes = Bytes(4 * Bytes::MIB);
+const SERVICE: Nanos = Nanos::from_micros(100);
+/// Memory that the requests read: little, so that what a request takes does not follow who else uses the caches of the machine.
+const BUFFER: Bytes = Bytes(256 * Bytes::KIB);
 /// Compilers of one `make`.
 const COMPILERS: usize = 2;
 

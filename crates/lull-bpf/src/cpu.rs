@@ -262,9 +262,14 @@ impl Cpus {
                 report.delay[i].merge(&cpu.delay[i].read());
                 report.response[i].merge(&cpu.response[i].read());
             }
-            report.busy.push(self.busy(cpu, now));
         }
+        report.busy = self.busy_each(now).collect();
         report
+    }
+
+    /// CPU time of both classes up to `now`, CPU by CPU.
+    pub fn busy_each(&self, now: Nanos) -> impl Iterator<Item = [Nanos; 2]> + '_ {
+        self.raw().iter().map(move |cpu| self.busy(cpu, now))
     }
 
     fn begin(&self, now: Nanos) {

@@ -53,7 +53,7 @@ pub use choice::{
 pub use telemetry::{Estimate, Heads, Latency, RECENTLY, Telemetry, Total};
 
 use crate::budget::Budget;
-use crate::cpu::late::Late;
+use crate::cpu::late::{Late, PROMISED_PPM};
 use crate::histogram::Histogram;
 use crate::setting::{Foreground, LEAST_BYTES, Opening, Setting};
 use crate::share::{Loss, Share};
@@ -113,8 +113,6 @@ const SPAN: Nanos = Nanos::from_millis(100);
 /// … or so many, when it is clear by so many standard errors.
 const FEW_REQUESTS: u64 = 16;
 const CLEAR: f64 = 3.0;
-/// Requests that may be late because of the job.
-const LATE_PPM: f64 = 10_000.0;
 /// What the window's opening may cost, of the promise.
 const OPENING_PART: u32 = 2;
 /// At the beginning the foreground has so much of its time to show what its requests take by themselves.
@@ -398,7 +396,7 @@ impl Control {
         let finding = Finding {
             loss,
             error,
-            is_late: late > LATE_PPM,
+            is_late: late > f64::from(PROMISED_PPM),
             service: self.period.service.mean().map(|mean| mean.0 as f64),
             rate: self.period.service.count() as f64 / span,
             is_open: self.period.is_open,

@@ -38,12 +38,14 @@
 //! Eggert & Touch, SOSP 2005, for what is promised.
 
 mod audit;
+mod bulk;
 pub mod late;
 mod need;
 mod presence;
 mod spare;
 
 pub use audit::{Audited, Mode};
+pub use bulk::Bulk;
 
 use serde::{Deserialize, Serialize};
 

@@ -10,6 +10,7 @@
 //! | [`time`] | [`Nanos`] and [`Interval`], parsed and printed with units |
 //! | [`view`] | what a sensor knows of one resource: [`ClassView`] per class, [`Observation`] of both |
 //! | [`histogram`] | log-linear buckets shared with the kernel programs |
+//! | [`bytes`] | sizes, parsed and printed with units |
 //! | [`share`] | a part of a whole, in percent |
 //! | [`machine`] | the states I, F, B, P and the events between them |
 //! | [`mod@derive`] | the state as a function of a view and the time |
@@ -37,6 +38,7 @@
 pub mod ahead;
 pub mod backoff;
 pub mod budget;
+pub mod bytes;
 pub mod clean;
 pub mod control;
 pub mod cpu;
@@ -70,7 +72,7 @@ pub use control::{
     Control, ControlSetting, DepthChoice, Estimate, Heads, IntervalChoice, Latency, ParseDepthError,
     ParseIntervalError, ParseWindowError, RECENTLY, Telemetry, Total, WindowChoice,
 };
-pub use cpu::{Audited, CpuBuffer, CpuReading, CpuSetting, Lent, Mode};
+pub use cpu::{Audited, Bulk, CpuBuffer, CpuReading, CpuSetting, Lent, Mode};
 pub use derive::{derive_state, earliest_lull};
 pub use histogram::Histogram;
 pub use hold::{Hold, HoldAction, HoldSetting, HoldState};

@@ -132,9 +132,19 @@ impl Trial {
         self.evidence.verdict()
     }
 
-    /// How many foreground requests there are at a time, lately; `None` before any is known, and where sums are no times.
-    pub fn load(&self) -> Option<f64> {
-        self.schedule.load()
+    /// The share of its time that the foreground loses: likely, at least, at most. The slowdown of its requests, times the share of the
+    /// time in which one is in service without background; a measure of the user's own is no time, and its slowdown is the share itself.
+    pub fn loss(&self) -> Option<[f64; 3]> {
+        let Slowdown { ratio, low, high, .. } = self.slowdown()?;
+        let load = self.schedule.load().map_or(1.0, |load| (load / ratio.max(1.0)).min(1.0));
+        Some([ratio, low, high].map(|ratio| ((ratio - 1.0) * load).max(0.0)))
+    }
+
+    /// What a loss of time is as a slowdown of requests: the less of its time the foreground is in service, the more.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a million")]
+    pub fn budget_of(&self, loss: f64) -> Loss {
+        let load = self.schedule.load().filter(|load| *load > 0.0).unwrap_or(1.0).min(1.0);
+        Loss::ppm(((loss / load).min(1.0) * 1e6) as u32)
     }
 
     /// Whether what is compared can show a harm: requests that are longer than an epoch end in another one than they began in.

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 
 use anyhow::{Context, bail};
-use lull_bench::units::Bytes;
 use lull_core::RoomSetting;
+use lull_core::bytes::Bytes;
 
 use crate::run::adjust::{Answer, PATIENCE, Request, address, is_trusted, read_line};
 

@@ -14,7 +14,7 @@
 
 use super::telemetry::Latency;
 use crate::setting::LEAST_BYTES;
-use crate::share::{Loss, Share};
+use crate::share::Share;
 use crate::time::Nanos;
 use crate::trial::{Arm, Measure, Reading, Slowdown, Trial, TrialSetting};
 
@@ -63,7 +63,7 @@ impl Audit {
             self.worked = (latency.background, now);
         }
         let works = latency.background > 0 && now.since(self.worked.1) < IDLE_AFTER;
-        self.trial.set_budget(self.of_requests(promise));
+        self.trial.set_budget(self.trial.budget_of(promise));
         let reading = Reading { count: latency.requests, sum: latency.sum_ns, work: latency.background };
         self.trial.record(now, reading, works && at_work);
     }
@@ -84,9 +84,7 @@ impl Audit {
 
     /// The share of its time that the foreground loses: likely, at least, at most.
     pub(super) fn loss(&self) -> Option<[f64; 3]> {
-        let Slowdown { ratio, low, high, .. } = self.trial.slowdown()?;
-        let load = self.trial.load().map_or(1.0, |load| (load / ratio.max(1.0)).min(1.0));
-        Some([ratio, low, high].map(|ratio| ((ratio - 1.0) * load).max(0.0)))
+        self.trial.loss()
     }
 
     /// What is lost unseen under this window.
@@ -110,12 +108,5 @@ impl Audit {
         }
         self.trials += 1;
         self.trial = Trial::new(setting(), SEED.wrapping_add(self.trials));
-    }
-
-    /// What a loss is of the requests themselves: the less of its time the foreground is in service, the more.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a million")]
-    fn of_requests(&self, loss: f64) -> Loss {
-        let load = self.trial.load().filter(|load| *load > 0.0).unwrap_or(1.0).min(1.0);
-        Loss::ppm(((loss / load).min(1.0) * 1e6) as u32)
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::bytes::{self, Bytes, ParseBytesError};
 use crate::machine::{StartRule, Variant};
 use crate::share::Loss;
 use crate::time::{Interval, Nanos, ParseTimeError};
@@ -98,31 +99,27 @@ pub enum WindowChoice {
 
 /// Why a text is not a window.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is not a window; write auto, none or a size, like 256KiB or 1MiB")]
-pub struct ParseWindowError {
-    text: String,
+pub enum ParseWindowError {
+    /// It is no size.
+    #[error("not a window (auto, none or a size): {0}")]
+    Size(#[from] ParseBytesError),
+    /// Nothing could ever start.
+    #[error("'{0}' lets nothing start; write auto, none or a size, like 256KiB")]
+    Nothing(String),
 }
-
-/// What sizes are written with.
-const UNITS: [(&str, u32); 4] = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
 
 impl FromStr for WindowChoice {
     type Err = ParseWindowError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fail = || ParseWindowError { text: text.to_owned() };
         match text {
-            "auto" => return Ok(Self::Auto),
-            "none" => return Ok(Self::Fixed(u64::MAX)),
-            _ => {}
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::Fixed(u64::MAX)),
+            _ => match bytes::size(text)?.0 {
+                0 => Err(ParseWindowError::Nothing(text.to_owned())),
+                bytes => Ok(Self::Fixed(bytes)),
+            },
         }
-        let (number, shift) = UNITS
-            .iter()
-            .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))
-            .ok_or_else(fail)?;
-        let number: u64 = number.trim().parse().map_err(|_| fail())?;
-        let bytes = number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(fail)?;
-        Ok(Self::Fixed(bytes))
     }
 }
 
@@ -131,11 +128,11 @@ impl fmt::Display for WindowChoice {
         match self {
             Self::Auto => f.pad("auto"),
             Self::Fixed(u64::MAX) => f.pad("none"),
-            Self::Fixed(bytes) => {
-                let fits = |(_, shift): &&(&str, u32)| bytes % (1 << shift) == 0;
-                let (unit, shift) = UNITS.iter().find(fits).copied().unwrap_or(("B", 0));
-                f.pad(&format!("{}{unit}", bytes >> shift))
-            }
+            // Exactly, since it is read again.
+            Self::Fixed(bytes) => match Bytes(*bytes).to_string() {
+                rounded if rounded.contains('.') => f.pad(&format!("{bytes}B")),
+                exact => f.pad(&exact),
+            },
         }
     }
 }

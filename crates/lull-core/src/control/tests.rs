@@ -55,12 +55,19 @@ fn words_and_numbers_make_choices_and_others_are_named() {
     for text in ["0", "-1", "deep", ""] {
         assert!(text.parse::<DepthChoice>().unwrap_err().to_string().contains(&format!("'{text}'")));
     }
-    for (text, bytes) in [("none", u64::MAX), ("4096B", 4_096), ("256KiB", 256 << 10), ("1MiB", 1 << 20)] {
+    for (text, bytes) in [
+        ("none", u64::MAX),
+        ("4096B", 4_096),
+        ("256KiB", 256 << 10),
+        ("1MiB", 1 << 20),
+        ("1.5MiB", 3 << 19),
+        ("100kB", 100_000),
+    ] {
         assert_eq!(text.parse(), Ok(WindowChoice::Fixed(bytes)));
         assert_eq!(WindowChoice::Fixed(bytes).to_string().parse(), Ok(WindowChoice::Fixed(bytes)));
     }
     assert_eq!(WindowChoice::Fixed(256 << 10).to_string(), "256KiB");
-    for text in ["0KiB", "256", "1.5MiB", "many"] {
+    for text in ["0KiB", "256", "many", "-4KiB"] {
         assert!(text.parse::<WindowChoice>().unwrap_err().to_string().contains(&format!("'{text}'")));
     }
 }

@@ -14,7 +14,7 @@
 //! for it until the answer is known.
 //!
 //! Beyond the promise is what is sure, by the interval, or likely after [`MANY`] comparisons if it is sure that there is any harm: the estimate then
-//! is worth more than the caution of an interval that holds at every look. The same for the late share, of which [`LATE_PPM`] are
+//! is worth more than the caution of an interval that holds at every look. The same for the late share, of which [`PROMISED_PPM`] are
 //! promised. Lending everything is tried on likelihood, and ends on likelihood. After a failure it is tried again after twice as long each
 //! time.
 //!
@@ -25,6 +25,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::late::PROMISED_PPM;
 use super::{CpuReading, CpuSetting};
 use crate::backoff::Backoff;
 use crate::share::{Loss, Share};
@@ -39,8 +40,6 @@ const CALM: u32 = 3;
 /// Lending everything is tried again after this long, then twice as long each time.
 const AGAIN_AFTER: Nanos = Nanos::from_secs(30);
 const AGAIN_AT_MOST: Nanos = Nanos::from_secs(600);
-/// Requests that may be late because of the job.
-const LATE_PPM: u32 = 10_000;
 /// The share of time is halved so often at the most; the floor is above.
 const HALVINGS: u32 = 6;
 
@@ -152,7 +151,11 @@ impl Audit {
     pub(super) fn step(&mut self, now: Nanos, reading: &CpuReading, at_work: bool) -> Side {
         let counts = at_work && reading.wants;
         let promise = self.promise.fraction();
-        self.trial.set_budget(if self.is_open() { self.promise } else { self.of_bursts(promise / 2.0) });
+        self.trial.set_budget(if self.is_open() {
+            self.promise
+        } else {
+            self.trial.budget_of(promise / 2.0)
+        });
         let mut arm = self.trial.record(now, reading.bursts, counts);
         if counts && let Some(mode) = self.next_mode(now, reading) {
             self.enter(now, mode);
@@ -189,19 +192,9 @@ impl Audit {
 
     /// Likely, at least, at most.
     fn loss(&self) -> Option<[f64; 3]> {
-        let Slowdown { ratio, low, high, .. } = self.trial.slowdown()?;
-        // A measure of the user's own is no time: what it loses is a share by itself.
-        let load = self.trial.load().map_or(1.0, |load| load / ratio.max(1.0));
-        let [likely, least, most] = [ratio, low, high].map(|ratio| ((ratio - 1.0) * load).max(0.0));
+        let [likely, least, most] = self.trial.loss()?;
         let [before, least_before, most_before] = if self.is_open() { self.beside_buffer } else { [0.0; 3] };
         Some([likely + before, least + least_before, most + most_before])
-    }
-
-    /// What a loss is of the bursts themselves: the less of its time the foreground is in service, the more.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a million")]
-    fn of_bursts(&self, loss: f64) -> Loss {
-        let load = self.trial.load().filter(|load| *load > 0.0).unwrap_or(1.0);
-        Loss::ppm(((loss / load).min(1.0) * 1e6) as u32)
     }
 
     fn next_mode(&self, now: Nanos, reading: &CpuReading) -> Option<Mode> {
@@ -213,15 +206,15 @@ impl Audit {
         let promise = self.promise.fraction();
         let late = reading.late.map_or(0, |late| late.least_ppm);
         let is_beyond =
-            least > promise || (likely > promise && pairs >= MANY && least > 0.0) || late > LATE_PPM;
-        let is_calm = late <= LATE_PPM / 2;
+            least > promise || (likely > promise && pairs >= MANY && least > 0.0) || late > PROMISED_PPM;
+        let is_calm = late <= PROMISED_PPM / 2;
         let may_open =
             self.is_small && likely < promise / 2.0 && pairs >= SOME && is_calm && self.again.is_due(now);
         let surely_fits = most < promise / 2.0 && is_calm;
         match self.mode {
             Mode::Open if self.has_choice => {
                 let is_longer = ratio > 1.0 + promise && pairs >= SOME && (low > 1.0 || pairs >= 2 * MANY);
-                (is_longer || late > LATE_PPM).then_some(Mode::Buffered)
+                (is_longer || late > PROMISED_PPM).then_some(Mode::Buffered)
             }
             Mode::Open => is_beyond.then_some(Mode::Shared(1)),
             Mode::Buffered if is_beyond => Some(Mode::Shared(1)),

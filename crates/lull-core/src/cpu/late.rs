@@ -7,6 +7,8 @@
 use crate::histogram::{Histogram, bucket_of};
 use crate::time::Nanos;
 
+/// Requests that may be late because of the job, in parts per million: one in a hundred.
+pub const PROMISED_PPM: u32 = 10_000;
 /// Fewer requests have no 99th percentile.
 const ENOUGH: u64 = 1000;
 /// Standard errors that make it sure. They are those of requests that are late each by itself; one stall makes several late, so it

@@ -136,6 +136,16 @@ fn a_few_microseconds_more_on_a_short_burst_are_not_late() {
     assert_eq!(late_share(&own, &histogram(&[(400, 900)]), delay), None, "too few are known");
 }
 
+#[test]
+fn what_a_burst_counts_for_follows_where_it_differs_by_much() {
+    let mut bulk = Bulk::default();
+    assert_eq!(bulk.look(&histogram(&[(30, 900)])), None, "too few are known");
+    let most = bulk.look(&histogram(&[(30, 9_990), (5_000, 10)])).unwrap();
+    assert!(most < Nanos::from_millis(4), "{most}");
+    assert_eq!(bulk.look(&histogram(&[(30, 9_990), (5_000, 10)])), None);
+    assert!(bulk.look(&histogram(&[(30, 9_000), (5_000, 1_000)])).unwrap() > Nanos::from_millis(4));
+}
+
 proptest! {
     #[test]
     fn every_reading_leaves_something_to_both(

@@ -17,8 +17,8 @@ mod summary;
 use lull_bpf::cpu::{CpuTotals, Cpus};
 use lull_core::cpu::late::{Late, late_share};
 use lull_core::{
-    Budget, BudgetSetting, CpuBuffer, CpuReading, CpuSetting, Histogram, Lent, Loss, Nanos, Reading, Share,
-    TrialSetting, Use,
+    Budget, BudgetSetting, Bulk, CpuBuffer, CpuReading, CpuSetting, Histogram, Lent, Loss, Nanos, Reading,
+    Share, TrialSetting, Use,
 };
 use lull_linux::gate::lend::{self, Lender as CpuGate};
 use lull_linux::topology::cpus::CpuSet;
@@ -48,12 +48,6 @@ const LONGEST_TEST: Nanos = Nanos::from_millis(200);
 /// A hold by quota is complete after a tick of the kernel's, at 250 Hz; what it lets through after that is little.
 const WASHOUT: Nanos = Nanos::from_millis(6);
 const SHORTEST_TEST: Nanos = Nanos::from_millis(12);
-/// The longest bursts may take so much of all time that no mean can tell anything beside them. This share of it is cut off, and left to
-/// the late share; the cut follows when it would differ by one part in so many.
-const CUT: f64 = 0.1;
-const CUT_FOLLOWS: u64 = 4;
-/// Fewer bursts say nothing of the longest.
-const ENOUGH: u64 = 1000;
 /// Where the order of tests begins; any number will do.
 const SEED: u64 = 0x6370_7573;
 
@@ -94,7 +88,7 @@ pub(crate) struct Cpu {
     used: Nanos,
     late: Option<Late>,
     /// For how much a burst counts at the most.
-    cut: Nanos,
+    bulk: Bulk,
     /// How often what is lent had changed, and the foreground's bursts without and beside the job until then.
     bursts_before: (u32, [Histogram; 2]),
 }
@@ -134,7 +128,7 @@ impl Cpu {
             wants: false,
             used: now,
             late: None,
-            cut: Nanos::MAX,
+            bulk: Bulk::default(),
             bursts_before: (0, <[Histogram; 2]>::default()),
         }
     }
@@ -251,9 +245,8 @@ impl Cpu {
 
     /// Confines the job to those CPUs that the foreground uses least.
     fn lend(&mut self, now: Nanos) {
-        let report = self.cpus.report(now);
         let span = now.since(self.chosen);
-        let busy: Vec<Nanos> = report.busy.iter().map(|[foreground, _]| *foreground).collect();
+        let busy: Vec<Nanos> = self.cpus.busy_each(now).map(|[foreground, _]| foreground).collect();
         let used = |cpu: u32| {
             let at = |times: &[Nanos]| {
                 usize::try_from(cpu).ok().and_then(|cpu| times.get(cpu)).copied().unwrap_or_default()
@@ -271,7 +264,7 @@ impl Cpu {
         }
         if span >= CHOOSE_EVERY {
             (self.busy, self.chosen) = (busy, now);
-            self.tell_late(&report.response);
+            self.tell_late(&self.cpus.report(now).response);
         }
     }
 
@@ -280,10 +273,8 @@ impl Cpu {
     fn tell_late(&mut self, bursts: &[Histogram; 2]) {
         let mut all = bursts[0].clone();
         all.merge(&bursts[1]);
-        let cut = all.bulk(CUT).filter(|_| all.count() >= ENOUGH).unwrap_or(self.cut);
-        if cut.0.abs_diff(self.cut.0) > self.cut.0 / CUT_FOLLOWS {
-            self.cut = cut;
-            self.cpus.cut_at(cut);
+        if let Some(most) = self.bulk.look(&all) {
+            self.cpus.cut_at(most);
         }
         let moves = self.buffer.audited().moves;
         if moves != self.bursts_before.0 {

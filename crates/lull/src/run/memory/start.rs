@@ -28,9 +28,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
-use lull_bench::units::Bytes;
 use lull_bpf::SensorError;
 use lull_core::Nanos;
+use lull_core::bytes::Bytes;
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::gate::thresholds::Thresholds;
 use lull_linux::gate::thresholds::processes::ProcessMemory;

@@ -56,6 +56,23 @@ fn what_is_withheld_is_the_share_that_was_asked_for_and_looks_are_few() {
     assert!(looks < 60 * 40, "{looks}");
 }
 
+/// Ten requests in service at a time, each slower by a fifth: that is a fifth of the foreground's time, and not twice all of it.
+#[test]
+fn no_more_is_lost_than_the_slowdown_however_many_are_in_service() {
+    for (gap_us, most) in [(100, 0.25), (10_000, 0.025)] {
+        let mut trial = Trial::new(TrialSetting { recovery: 1, ..TrialSetting::default() }, 1);
+        let mut reading = Reading::default();
+        for at in 1..20_000 {
+            let slower = if trial.arm() == Arm::Lent { 1_200_000 } else { 1_000_000 };
+            let ended = 1_000 * at / gap_us - reading.count;
+            reading = Reading { count: reading.count + ended, sum: reading.sum + ended * slower, work: at };
+            trial.record(ms(at), reading, true);
+        }
+        let [likely, least, upper] = trial.loss().unwrap();
+        assert!(least <= likely && likely <= upper && likely > most / 2.0 && likely < most, "{likely}");
+    }
+}
+
 #[test]
 fn testing_ends_with_the_foreground_and_begins_with_it_again() {
     let mut trial = Trial::new(TrialSetting::default(), 1);

@@ -163,19 +163,20 @@ impl Resource {
 
     /// Whether a request that arrived now would start at once.
     pub fn admits(&self, now: Nanos) -> bool {
-        self.admits_bytes(now, LEAST_BYTES)
+        self.state(now).admits_background() && {
+            let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+            let in_service = self.in_service(now).saturating_add(waiting);
+            let bytes = self.in_service_bytes(now).saturating_add(self.waiting_bytes);
+            self.fits(now, in_service, bytes, LEAST_BYTES)
+        }
     }
 
-    /// Whether one of so many bytes would, after those that wait.
-    pub fn admits_bytes(&self, now: Nanos, bytes: u64) -> bool {
-        let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+    /// Whether everything that waits and `bytes` more, in however many requests, would start now.
+    pub fn has_room(&self, now: Nanos, bytes: u64) -> bool {
+        let taken = self.in_service_bytes(now).saturating_add(self.waiting_bytes);
         self.state(now).admits_background()
-            && self.fits(
-                now,
-                self.in_service(now).saturating_add(waiting),
-                self.in_service_bytes(now).saturating_add(self.waiting_bytes),
-                bytes,
-            )
+            && self.setting.depth == u32::MAX
+            && taken.saturating_add(bytes) <= self.window_bytes(now)
     }
 
     /// Whether a request had to wait since this was last asked although the foreground would have let it start.

@@ -258,6 +258,16 @@ fn the_window_counts_bytes_and_small_requests_for_no_less_than_the_least() {
 }
 
 #[test]
+fn what_is_let_in_alone_has_no_room() {
+    let mut bench = Bench::with(Setting { window_bytes: LEAST_BYTES, depth: u32::MAX, ..Setting::default() });
+    bench.tick(1);
+    assert!(bench.resource.admits(ms(1)) && bench.resource.has_room(ms(1), LEAST_BYTES));
+    assert!(!bench.resource.has_room(ms(1), LEAST_BYTES + 1));
+    bench.begin(2, false);
+    assert!(!bench.resource.has_room(ms(2), 0), "the foreground is in service");
+}
+
+#[test]
 fn a_request_that_is_larger_than_the_window_is_let_in_alone() {
     let mut bench = Bench::with(Setting { window_bytes: LEAST_BYTES, depth: u32::MAX, ..Setting::default() });
     let large = 16 * LEAST_BYTES;

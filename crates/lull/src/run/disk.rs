@@ -124,7 +124,7 @@ impl Disk {
 
     /// Whether a call may pass without being accounted for: admitted, and the bound is far away.
     pub(crate) fn admits_freely(&self, now: Nanos) -> bool {
-        self.resource.admits_bytes(now, AMPLE_BYTES) && self.resource.waiting() == 0
+        self.resource.has_room(now, AMPLE_BYTES) && self.resource.waiting() == 0
     }
 
     /// Whether any number of calls may pass without being accounted for, until the foreground asks for something.

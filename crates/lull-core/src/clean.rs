@@ -16,7 +16,8 @@
 //! ```
 //!
 //! Dirty pages that lie scattered are written a window at a time, or each of them would wait for a turn of its own. Beside a foreground at work a single
-//! small portion is on its way at a time: who waits for a log record waits for what the disk has begun.
+//! small portion is on its way at a time: who waits for a log record waits for what the disk has begun. What is on its way together is at most
+//! the disk's window, which opens as the foreground stays away ([`Opening`](crate::setting::Opening)).
 //!
 //! Units: pages. Edge cases: clean pages in a window are no part of its portion, and cost nothing; pages that others wrote or truncated meanwhile still count as dirty until their turn comes, and
 //! are then found clean; a page that becomes dirty while it is written is dirty once more.
@@ -43,13 +44,25 @@ pub struct Pace {
 
 impl Pace {
     /// Beside a foreground at work on a disk.
-    const CONTENDED: Self = Self { in_flight: 1, bytes: 64 << 10 };
+    const NARROW: Self = Self { in_flight: 1, bytes: 64 << 10 };
     /// With nobody to disturb.
-    const ALONE: Self = Self { in_flight: 4, bytes: 1 << 20 };
+    const WIDE: Self = Self { in_flight: 4, bytes: 1 << 20 };
 
-    /// As it is to be now.
-    pub const fn of(is_contended: bool) -> Self {
-        if is_contended { Self::CONTENDED } else { Self::ALONE }
+    /// The pace for a disk that may have so much of background in service now.
+    pub const fn within(window_bytes: u64) -> Self {
+        let bytes = window_bytes / Self::WIDE.in_flight as u64;
+        if bytes <= Self::NARROW.bytes {
+            Self::NARROW
+        } else if bytes < Self::WIDE.bytes {
+            Self { bytes, ..Self::WIDE }
+        } else {
+            Self::WIDE
+        }
+    }
+
+    /// Whether the job may make pages dirty as fast as it can: they are written as fast as lull ever writes.
+    pub const fn is_wide(&self) -> bool {
+        self.bytes == Self::WIDE.bytes
     }
 }
 

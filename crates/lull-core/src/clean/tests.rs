@@ -67,10 +67,17 @@ fn scattered_pages_share_a_window() {
 }
 
 #[test]
-fn beside_a_foreground_one_small_portion_is_under_way() {
-    let (contended, alone) = (Pace::of(true), Pace::of(false));
-    assert_eq!(contended.in_flight, 1);
-    assert!(contended.bytes < alone.bytes && contended.in_flight < alone.in_flight);
+fn beside_a_foreground_one_small_portion_is_under_way_and_more_as_the_window_opens() {
+    let narrow = Pace::within(0);
+    assert_eq!(narrow.in_flight, 1);
+    assert_eq!(Pace::within(256 << 10), narrow);
+    let wide = Pace::within(u64::MAX);
+    assert!(wide.is_wide() && wide == Pace::within(4 << 20));
+    for window_bytes in (0..5 << 20).step_by(4096) {
+        let pace = Pace::within(window_bytes);
+        assert!(pace == narrow || pace.in_flight as u64 * pace.bytes <= window_bytes, "{window_bytes}");
+        assert_eq!(pace.is_wide(), window_bytes >= 4 << 20);
+    }
 }
 
 proptest! {

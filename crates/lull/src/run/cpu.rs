@@ -77,6 +77,8 @@ pub(crate) struct Cpu {
     asked: Option<Nanos>,
     /// When a wake-up of the foreground's came that was no work.
     woken: Nanos,
+    /// When the observers may wake again after such a one: a burst that began meanwhile and runs on is seen by nobody else.
+    spaced: Option<Nanos>,
     chosen: Nanos,
     /// Where lull's own threads run.
     follows: CpuSet,
@@ -122,6 +124,7 @@ impl Cpu {
             held: false,
             asked: None,
             woken: Nanos::ZERO,
+            spaced: None,
             chosen: now,
             busy: Vec::new(),
             totals,
@@ -157,6 +160,11 @@ impl Cpu {
         self.held
     }
 
+    /// Whether nothing is kept free yet, and the foreground's first burst is to be answered at once.
+    pub(crate) fn awaits_a_burst(&self) -> bool {
+        !self.buffer.at_work()
+    }
+
     /// Whether that is in order to test what the job costs, and not because it is known to do harm.
     pub(crate) fn is_tested(&self) -> bool {
         self.held && self.lent.withheld
@@ -164,10 +172,10 @@ impl Cpu {
 
     /// Looks at the CPUs and decides; `is_held`: the job is held now, on whoever's behalf. Returns when to look again.
     pub(crate) fn turn(&mut self, now: Nanos, is_held: bool) -> Option<Nanos> {
-        let is_due = self.asked.is_none() || self.buffer.next().is_some_and(|at| now >= at);
         // A burst may be over before anybody looks.
-        if is_due || (self.buffer.wake_above().is_some() && self.cpus.has_woken()) {
-            self.ask(now, is_held);
+        let has_woken = self.buffer.wake_above().is_some() && self.cpus.has_woken();
+        if self.asked.is_none() || has_woken || self.next().is_some_and(|at| now >= at) {
+            self.ask(now, is_held, has_woken);
         }
         let on = self.lent.share.of(PERIOD);
         let phase = Nanos(now.0 % PERIOD.0);
@@ -175,11 +183,15 @@ impl Cpu {
         self.held = self.wants && (self.lent.withheld || rests);
         let edge = if rests { PERIOD } else { on }.since(phase);
         let edge = (self.lent.share < Share::ALL).then(|| now.plus(edge));
-        self.buffer.next().into_iter().chain(edge).min()
+        self.next().into_iter().chain(edge).min()
     }
 
-    /// Asks the policy, and does what it says.
-    fn ask(&mut self, now: Nanos, is_held: bool) {
+    fn next(&self) -> Option<Nanos> {
+        self.buffer.next().into_iter().chain(self.spaced).min()
+    }
+
+    /// Asks the policy, and does what it says. `has_woken`: a burst of the foreground's is why.
+    fn ask(&mut self, now: Nanos, is_held: bool, has_woken: bool) {
         let span = now.since(self.asked.replace(now).unwrap_or(now));
         let before = std::mem::replace(&mut self.totals, self.cpus.totals(now));
         let worked = self.totals.background_busy.since(before.background_busy);
@@ -205,7 +217,8 @@ impl Cpu {
         }
         let at_rest = !self.buffer.at_work();
         let spacing = if at_rest && now.since(self.woken) < IN_A_ROW { SPACING_AT_REST } else { SPACING };
-        if at_rest {
+        self.spaced = has_woken.then(|| now.plus(spacing));
+        if at_rest && has_woken {
             self.woken = now;
         }
         self.cpus.wake_above(self.buffer.wake_above(), spacing);

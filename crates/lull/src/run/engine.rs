@@ -537,8 +537,8 @@ impl Engine {
     /// Lets pieces of the job's dirty pages queue at their disks. When the hold for their sake is over, if there is one.
     fn write_back(&mut self, now: Nanos) -> Option<Nanos> {
         let pages = self.pages.clone()?;
-        let contended = self.disks.iter().any(|disk| disk.is_contended(now));
-        for Wish { dev, ticket, bytes } in pages.take_wishes(contended) {
+        let windows = self.disks.iter().map(|disk| disk.resource.window_bytes(now));
+        for Wish { dev, ticket, bytes } in pages.take_wishes(windows.min().unwrap_or(u64::MAX)) {
             let dev = DevT::from_kernel(dev);
             match self.disk_of(libc::makedev(dev.major, dev.minor)) {
                 Some(disk) => self.step(disk, now, Input::Arrive(ticket, bytes)),

@@ -5,7 +5,7 @@
 //!   observer ─┤            ▲
 //!             └─dirty──▶ Cleaner ──portion──▶ its disk's turn ──▶ write ──▶ written
 //!                          │                                                  │ clean
-//!                          └─ over the bound, contended: hold     Keep ◀──────┘
+//!                          └─ over the bound, narrow: hold        Keep ◀──────┘
 //! ```
 //!
 //! A job that syncs a file has all of it written at once, and the foreground's next request waits for that. Beside a foreground the
@@ -45,7 +45,7 @@ const LOOK_DIRTY: Duration = Duration::from_millis(50);
 /// … and while pages are being written.
 const LOOK_WRITING: Duration = Duration::from_millis(2);
 /// Who syncs no more than this may do so by itself.
-const ONE_PIECE: u64 = Pace::of(true).bytes;
+const ONE_PIECE: u64 = Pace::within(0).bytes;
 /// Between turning to the other map and taking the first: far more than an observer's program takes.
 const TURN: Duration = Duration::from_millis(1);
 /// What may stay in the page cache while the foreground wants memory: what was read ahead and is about to be used.
@@ -230,7 +230,7 @@ impl Keeper {
                 Err(_) => self.cleaner.written(&portion),
             }
         }
-        let pace = Pace::of(self.link.is_contended());
+        let pace = Pace::within(self.link.window_bytes());
         while self.asked.len() + self.writing.len() < pace.in_flight {
             let Some(portion) = self.cleaner.next(now, pace.bytes / page_bytes()) else { break };
             match self.open(now, &portion.chunk).and_then(|file| pending(&file, &portion)) {
@@ -258,11 +258,11 @@ impl Keeper {
         }
     }
 
-    /// Holds the job while more is dirty than may be and the foreground is at work on a disk. With nobody to disturb the
+    /// Holds the job while more is dirty than may be and a disk's window is narrow, beside its foreground. With nobody to disturb the
     /// kernel's own bounds are enough, and the job is as fast as without lull.
     fn hold(&mut self, now: Nanos) {
         let Some(hold) = &mut self.hold else { return };
-        let is_harmful = self.cleaner.is_over() && self.link.is_contended();
+        let is_harmful = self.cleaner.is_over() && !Pace::within(self.link.window_bytes()).is_wide();
         let state = if is_harmful { State::Foreground } else { State::Idle };
         match hold.step(now, self.sensor.counts().dirtied, state, true) {
             Some(HoldAction::Hold) => self.link.hold(Cause::Dirty, now.plus(self.longest_hold)),

@@ -59,7 +59,7 @@ pub(crate) struct Link {
     granted: Mutex<Vec<Ticket>>,
     answered_launder: Mutex<Vec<(Ticket, Verdict)>>,
     next_ticket: AtomicU64,
-    contended: AtomicBool,
+    window_bytes: AtomicU64,
     hold_until_ns: [AtomicU64; 2],
     short_until_ns: AtomicU64,
     unused_bytes: AtomicU64,
@@ -85,7 +85,7 @@ impl Link {
             granted: Mutex::default(),
             answered_launder: Mutex::default(),
             next_ticket: AtomicU64::new(0),
-            contended: AtomicBool::new(false),
+            window_bytes: AtomicU64::new(u64::MAX),
             hold_until_ns: [const { AtomicU64::new(0) }; 2],
             short_until_ns: AtomicU64::new(0),
             unused_bytes: AtomicU64::new(0),
@@ -148,9 +148,9 @@ impl Link {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Whether the foreground is at work on some disk.
-    pub(super) fn is_contended(&self) -> bool {
-        self.contended.load(Ordering::Relaxed)
+    /// How much background each disk may have in service now.
+    pub(super) fn window_bytes(&self) -> u64 {
+        self.window_bytes.load(Ordering::Relaxed)
     }
 
     /// Holds the job for this cause until then, or lets it go with [`Nanos::ZERO`].
@@ -233,9 +233,9 @@ impl Link {
         until.map(Nanos).filter(|until| *until > now)
     }
 
-    /// The pieces that want their turn since the last call.
-    pub(crate) fn take_wishes(&self, contended: bool) -> VecDeque<Wish> {
-        self.contended.store(contended, Ordering::Relaxed);
+    /// The pieces that want their turn since the last call. `window_bytes`: the narrowest window of the disks now.
+    pub(crate) fn take_wishes(&self, window_bytes: u64) -> VecDeque<Wish> {
+        self.window_bytes.store(window_bytes, Ordering::Relaxed);
         std::mem::take(&mut *lock(&self.wishes))
     }
 

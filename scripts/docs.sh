@@ -46,7 +46,7 @@ links() {
             elif [[ -n $anchor && $target == *.md ]] && ! grep -qxF -- "$anchor" < <(anchors "$target"); then
                 fail "$file: no such heading: $link"
             fi
-        done < <(awk '/^```/ { code = !code } !code' "$file" | sed 's/`[^`]*`//g' |
+        done < <(awk '/^```/ { code = !code } !code { gsub(/`[^`]*`/, ""); print }' "$file" |
             grep -oE '\]\([^) ]+\)' | sed 's/^](//; s/)$//' | grep -vE '^(https?|mailto):' || true)
     done < <(git ls-files --cached --others --exclude-standard -- '*.md')
 }

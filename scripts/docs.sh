@@ -3,6 +3,7 @@
 #
 #   codes   a code of a requirement, such as I-7, that stands in code or documents and that docs/papers.md does not define
 #   links   a relative link in a document to a file, or to a heading, that is not there
+#   paths   a source file or folder that ARCHITECTURE.md names and that is not there
 #   book    a page of docs/ that the book (docs/SUMMARY.md) leaves out
 #
 # A code is one of the letters that papers.md uses, a hyphen and a number. Raw measurements are not looked at.
@@ -51,6 +52,16 @@ links() {
     done < <(git ls-files --cached --others --exclude-standard -- '*.md')
 }
 
+# Braces are expanded as a shell does; a module may be named without its ending.
+paths() {
+    local token path
+    while IFS= read -r token; do
+        for path in $(eval "echo $token"); do
+            [[ -e crates/$path || -e crates/$path.rs ]] || fail "ARCHITECTURE.md: no such file: $path"
+        done
+    done < <(tr '`' '\n' <ARCHITECTURE.md | grep -xE 'lull[a-z-]*/src/[A-Za-z0-9_{},./-]+')
+}
+
 book() {
     local file
     while IFS= read -r file; do
@@ -61,5 +72,6 @@ book() {
 
 codes
 links
+paths
 book
 exit "$bad"

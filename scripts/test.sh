@@ -32,7 +32,7 @@ skip() {
 
 has_nextest() { cargo nextest --version >/dev/null 2>&1; }
 
-# Files that grew past what one idea needs, and BPF programs without a licence.
+# Files that grew past what one idea needs, BPF programs without a licence, and documents that name what is not there.
 stage_tree() {
     local file lines bad=0
     while IFS= read -r file; do
@@ -49,6 +49,7 @@ stage_tree() {
             bad=1
         fi
     done
+    scripts/docs.sh || bad=1
     return "$bad"
 }
 

@@ -3,7 +3,7 @@
 //! Background requests run only in the gaps that foreground requests leave (Eggert & Touch, *Idletime Scheduling
 //! with Preemption Intervals*, SOSP 2005). This crate holds the whole policy and nothing else: no clock, no thread,
 //! no file, no socket, no `unsafe`. Its owner (the live engine, a simulator, a test) passes the time in as `now`
-//! and carries the returned actions out.
+//! and carries the returned actions out. Codes of requirements, such as I-7, are defined in `docs/papers.md`.
 //!
 //! | module | idea |
 //! |---|---|

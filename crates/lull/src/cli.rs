@@ -26,7 +26,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a command as background work in the idle time of disks, CPUs and network.
     Run(Box<RunArgs>),
-    /// Change the memory thresholds of a lull run that runs.
+    /// Change a run that runs: what the job keeps of the memory, or what becomes of what it left behind.
     Set(crate::set::SetArgs),
     /// Say what this kernel, this user and each disk support, and what lull will use.
     Doctor(crate::doctor::DoctorArgs),
@@ -88,70 +88,77 @@ dashes: interval = \"5ms\"."
 pub(crate) struct RunArgs {
     /// Who decides when the job is held: idletime (default), smart or manners.
     ///
-    /// `smart` learns when the foreground is busy with the CPUs, in windows of 10s or of WINDOW, and suspends the job for so
-    /// long; for the first six windows (a minute by default) it holds the job in any case. `manners` watches the job's own
-    /// progress, in samples of 100ms or of SAMPLE, and suspends it, ever longer, when that falls. Both hold the whole job and take none of the options about resources.
+    /// `idletime` holds single requests, and lends CPUs. `smart` learns when the foreground is busy with the CPUs, in windows of 10s or
+    /// of WINDOW, and suspends the job for so long; for the first six windows (a minute by default) it holds the job in any case.
+    /// `manners` watches the job's own progress, in samples of 100ms or of SAMPLE, and suspends it, ever longer, when that falls. The last
+    /// two hold the whole job for seconds, need nothing but /proc, and take none of the options about resources.
     #[arg(long, value_name = "idletime|smart[:WINDOW]|manners[:SAMPLE]")]
     pub(crate) policy: Option<PolicyChoice>,
 
-    /// Preemption interval: how long the disk stays free after foreground service.
+    /// Preemption interval: how long a disk or interface stays free after foreground service (default auto).
     ///
-    /// `auto` finds it from what is measured; `none` is plain priority; a time like 5ms or 250us is kept; `inf` lets no
-    /// background run after the first foreground request. Longer protects more and gives the background less.
+    /// `auto` finds it from what is measured; `none` is plain priority; a time like 5ms or 250us is kept, whatever it costs; `inf` lets
+    /// no background run after the first foreground request. Longer protects more and gives the background less.
     #[arg(long, value_name = "auto|none|TIME|inf")]
     pub(crate) interval: Option<IntervalChoice>,
 
-    /// Background requests in service at once while the foreground is active, in place of --window.
+    /// Background requests in service at once while the foreground is at work, in place of --window (default auto).
     ///
-    /// `auto` leaves that to --window; `none` is no bound. On the network it counts packets in an interface's queue.
+    /// `auto` leaves that to --window; `none` is no bound. On the network it counts packets in an interface's queue. Fewer protect
+    /// more and give the background less.
     #[arg(long, value_name = "auto|none|N")]
     pub(crate) depth: Option<DepthChoice>,
 
-    /// Bytes of background in service on a disk at once while the foreground is active, like 256KiB.
+    /// Bytes of background in service on a disk at once while the foreground is at work, like 256KiB (default auto).
     ///
-    /// `auto` finds it (it opens when the foreground is gone); `none` is no bound. A request that is larger goes alone; a small one counts
-    /// for 64KiB.
+    /// `auto` finds it, and opens it while the foreground is away; `none` is no bound. A larger request goes alone; a small one counts
+    /// for 64KiB. Less protects more and gives the background less.
     #[arg(long, value_name = "auto|none|SIZE")]
     pub(crate) window: Option<WindowChoice>,
 
-    /// What starts the preemption interval: the foreground request's completion, or the request itself.
+    /// What starts the preemption interval: the foreground request's completion (default), or the request itself.
+    ///
+    /// With `request` an interval may be shorter than the request, and protects less.
     #[arg(long, value_name = "completion|request")]
     pub(crate) start: Option<StartRule>,
 
-    /// Which machine: what follows a background request while another waits (bb, bp) and when none waits (bi, bp).
+    /// What follows a background request: while another waits, that one (bb) or an interval (bp); when none waits, idle (bi) or an
+    /// interval (bp).
     ///
     /// bb-bi (default) gives the background most; bp-bp protects the foreground most.
     #[arg(long, value_name = "bb-bi|bb-bp|bp-bi|bp-bp")]
     pub(crate) variant: Option<Variant>,
 
-    /// What the foreground may lose at most, of its time or throughput (default 5%).
+    /// What the foreground may lose at most, of its time (default 5%).
     ///
-    /// One promise for the disks and the CPUs together, measured while the job runs, by withholding it for short moments. A
-    /// resource that alone costs the foreground something may cost all of it; several share it. Less protects more and gives the background less; `0%` gives it nothing beside a foreground at work.
+    /// One promise for the disks and the CPUs together, in any minute, measured while the job runs, by withholding it for short
+    /// moments. Less protects more and gives the background less; `0%` gives it nothing beside a foreground at work. Memory and network
+    /// are not part of it.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) max_slowdown: Option<Loss>,
 
     /// What is lent in the gaps only: the disks, the CPUs, the memory with its page cache, the network (default: all).
     ///
-    /// The job's idle marks stay in any case. With `cpu` the job is held beside a computing foreground where that is found
-    /// to be harmed. It costs the job the moments of testing; without another program at work it costs nothing. With
-    /// `memory` the job leaves the page cache as it found it, what it writes is written in pieces, and its memory goes first when
-    /// the foreground needs some; that begins once the job is a second old and has 32 MiB in memory, or with the job if it is named. With `net` its sockets are marked Lower Effort, its TCP yields to other traffic on the
-    /// interface, and its datagrams wait; that begins with the job's first internet socket, or before the job if it is named.
+    /// What is not named is left to the kernel; the job's idle marks stay in any case. `disk`: its requests wait while the foreground uses
+    /// the disk. `cpu`: it has the CPUs that the foreground leaves, but a buffer; without another program at work it costs nothing.
+    /// `memory`: it leaves the page cache as it found it, what it writes is written in pieces, and its memory goes first when the
+    /// foreground needs some; that begins once the job is a second old and has 32 MiB in memory, or with the job if it is named. `net`: its
+    /// sockets are marked Lower Effort, its TCP yields to other traffic, its datagrams wait; that begins with the job's first internet
+    /// socket, or before the job if it is named.
     #[arg(long, value_name = "disk,cpu,memory,net", value_enum, value_delimiter = ',')]
     pub(crate) resources: Vec<ResourceChoice>,
 
-    /// Your own measure of the foreground: a command that prints a number each second, or `http://… METRIC`.
+    /// Your own measure of the foreground decides about the CPUs: a command that prints a number each second, or `http://… METRIC`.
     ///
-    /// A latency, less is better; with `rate:` before it, more is better. It decides about the CPUs instead of the
-    /// lengths of the foreground's bursts. Sees what you care about, but takes minutes to be sure, and holds the job for 4s at
-    /// a time to compare.
+    /// A latency, less is better; with `rate:` before it, more is better. By default the lengths of the foreground's bursts decide. Yours
+    /// sees what you care about, but takes minutes to be sure, and holds the job for 4s at a time to compare.
     #[arg(long, value_name = "CMD|URL METRIC")]
     pub(crate) slo: Option<SloChoice>,
 
-    /// What the job gets of one CPU at the least, whatever that costs the foreground (default 2%).
+    /// What lull leaves the job of one CPU at the least, whatever that costs the foreground (default 2%).
     ///
-    /// It bounds what lull withholds. Where the foreground leaves no CPU, the kernel gives a job of the idle class next to nothing.
+    /// More lets the job get on and costs the foreground more. Where the foreground leaves no CPU, the kernel gives a job of the idle
+    /// class next to nothing all the same.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) cpu_floor: Option<Share>,
 
@@ -163,24 +170,26 @@ pub(crate) struct RunArgs {
 
     /// How much of what the job reads may stay in the page cache while it runs (default 64MiB or more).
     ///
-    /// The default is 64MiB, or a quarter of the memory that nobody uses, even as page cache, up to 1GiB.
-    /// What the job brings in beyond this is taken out again, all of it when the job ends; what was there before stays. A
-    /// job that reads the same data again and again is faster with more.
+    /// The default is 64MiB, or a quarter of the memory that nobody uses, even as page cache, up to 1GiB. What the job brings in beyond this
+    /// is taken out again, all of it when the job ends; what was there before stays. A job that reads the same data again and again is
+    /// faster with more, and others' pages may go for it.
     #[arg(long, value_name = "SIZE")]
     pub(crate) cache_keep: Option<Bytes>,
 
     /// How much of what the job writes may be dirty, waiting in memory to be written (default 64MiB).
     ///
-    /// lull has it written in pieces while the disk is idle; a job that writes faster is held. `fsync` means what it always
-    /// does.
+    /// lull has it written in pieces while the disk is idle; a job that writes faster is held while the foreground uses a disk. More lets
+    /// the job write in bursts, and leaves more to write when memory is wanted. `fsync` means what it always does.
     #[arg(long, value_name = "SIZE")]
     pub(crate) dirty: Option<Bytes>,
 
-    /// Memory that the job keeps, whatever the foreground needs (default 0).
+    /// Memory that the job keeps, whatever the foreground needs, like 200MiB (default 0).
+    ///
+    /// More keeps the job from being paged out, and is missing when the foreground needs it.
     #[arg(long, value_name = "SIZE")]
     pub(crate) mem_low: Option<Bytes>,
 
-    /// Above this the job's pages go first when the foreground needs memory (default: that of --mem-low).
+    /// Memory above which the job's pages go first when the foreground needs some (default: that of --mem-low).
     ///
     /// Between the two it is left to the kernel, which takes what has not been used for longest.
     #[arg(long, value_name = "SIZE")]
@@ -192,24 +201,25 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) mem_batch: Option<Bytes>,
 
-    /// Write the job's memory to swap in idle disk time, so that it can go at once when the foreground needs it (default: auto).
+    /// Write the job's memory to swap in idle disk time, so that it can go at once when the foreground needs it (default auto).
     ///
     /// The pages stay in memory meanwhile. Only where swap lies on a disk, while less than half of the memory is free, and ever
-    /// more rarely for a job that writes to all of its memory all the time.
+    /// more rarely for a job that writes to all of its memory all the time. `never` spares the swap's disk the writes.
     #[arg(long, value_name = "auto|never")]
     pub(crate) mem_clean: Option<CleanChoice>,
 
     /// Count only this as foreground: a process id, a systemd unit, or a v2 control group. Repeatable.
     ///
-    /// Without it, everything that is not marked as background is foreground. Needs the BPF sensor.
+    /// All else is neither protected nor holds the job back. Without it, everything that is not marked as background is foreground. Needs
+    /// the BPF sensor.
     #[arg(long, value_name = "PID|UNIT|CGROUP")]
     pub(crate) protect: Vec<String>,
 
-    /// Which calls the request gate holds one by one: large or direct ones, all reads and writes, or none.
+    /// Which calls are held one by one: large or direct ones (default), all reads and writes, or none.
     ///
-    /// A gated call costs 15 us on a small virtual machine (docs/results/disk.md). `large` (default) leaves small buffered
-    /// calls to the hold gate; `all` is more exact and slows down programs that make many small calls; `none` leaves
-    /// everything to the hold gate. Without disk among the resources there is nothing to hold calls for, and none is trapped.
+    /// `large`: from 64KiB on. `all` is more exact, and slows down programs that make many small calls: each costs 15 us on a small virtual
+    /// machine (docs/results/disk.md). `none` traps nothing; the whole job is held for a moment instead, and the network has to be named.
+    /// Without disk among the resources no read or write is trapped.
     #[arg(long, value_name = "large|all|none")]
     pub(crate) gate: Option<Scope>,
 
@@ -228,22 +238,28 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME|off")]
     pub(crate) longest_hold: Option<LongestHold>,
 
-    /// What CMD leaves behind when it ends, like a server that it started, becomes foreground then; by default it stays background for
-    /// as long as it lives, since it may be more of the same work.
+    /// Make foreground what CMD leaves behind when it ends, like a server that it started.
+    ///
+    /// By default it stays background for as long as it lives, since it may be more of the same work.
     #[arg(long)]
     pub(crate) release_leftovers: bool,
-    /// Leave io_uring to the job; its requests are then seen only by the hold gate.
+
+    /// Leave io_uring to the job, whose requests are then bounded only by holding the whole job.
+    ///
+    /// By default `io_uring_setup` fails with ENOSYS, and programs fall back to calls that can be held one by one.
     #[arg(long)]
     pub(crate) io_uring: bool,
 
-    /// Observe only this disk (as in /sys/block). Repeatable; default all.
+    /// Observe only this disk (as in /sys/block), and leave the others to the kernel. Repeatable; default all.
     #[arg(long, value_name = "NAME")]
     pub(crate) disk: Vec<String>,
 
     #[command(flatten)]
     pub(crate) net: NetOptions,
 
-    /// What observes the disks: BPF block events, or /proc/diskstats (no rights needed, milliseconds).
+    /// What observes the disks: BPF block events, or /proc/diskstats (default auto).
+    ///
+    /// /proc/diskstats needs no rights, works at the scale of milliseconds, and keeps no promise.
     #[arg(long, value_enum)]
     pub(crate) sensor: Option<SensorChoice>,
 
@@ -254,11 +270,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum)]
     pub(crate) status: Option<StatusChoice>,
 
-    /// Write the summary to this file instead of to the terminal.
+    /// Write the summary to this file, which is emptied first, instead of to the terminal.
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
 
-    /// Write the summary as JSON (to stderr, or to the file of --summary).
+    /// Write the summary as JSON, times in nanoseconds (to stderr, or to the file of --summary).
     #[arg(long)]
     pub(crate) json: bool,
 

@@ -37,7 +37,7 @@ pub mod record;
 pub mod report;
 pub mod slowdisk;
 pub mod stats;
-pub mod stop;
+mod stop;
 pub mod study;
 pub mod units;
 

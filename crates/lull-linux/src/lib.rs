@@ -10,6 +10,7 @@
 //! | [`systemd`] | asking systemd for a scope in which a job stands at the top of the tree |
 //! | [`tun`] | network interfaces whose other end is a descriptor |
 //! | [`clock`] | the monotonic clock |
+//! | [`stop`] | the flag that SIGINT, SIGTERM and SIGHUP raise |
 //! | [`stat_line`] | the line of numbers that the kernel keeps of each process |
 //! | [`sense`] | observations of a disk where no BPF program may be loaded |
 //! | [`seccomp`] | trapping system calls of the job and letting them go on |
@@ -26,6 +27,7 @@ pub mod root;
 pub mod seccomp;
 pub mod sense;
 pub mod stat_line;
+pub mod stop;
 pub mod systemd;
 pub mod topology;
 pub mod tun;

@@ -12,11 +12,10 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use lull_bench::stop;
 use lull_bpf::{Device, Protect, Recorded, Recorder, SensorError};
 use lull_core::Nanos;
-use lull_linux::clock;
 use lull_linux::topology::Disk;
+use lull_linux::{clock, stop};
 use lull_sim::Class;
 use lull_sim::trace::recording::{Record, Writer};
 
@@ -56,7 +55,7 @@ type Out = Writer<BufWriter<Box<dyn Write>>>;
 
 /// Records, and says what was recorded.
 pub(crate) fn run(args: &RecordArgs) -> anyhow::Result<()> {
-    stop::install()?;
+    stop::install().context("cannot install the signal handler")?;
     let (disks, notes) = chosen(&args.disk)?;
     let mut recorder = Recorder::load(&Protect::default()).map_err(|error| refused(&error))?;
     let mut devices = Vec::new();

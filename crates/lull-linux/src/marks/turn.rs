@@ -3,8 +3,7 @@
 //! Problem: what lull decides must not take the CPU from the foreground, and what the foreground waits for must not wait for others.
 //!
 //! Approach: the supervisor is SCHED_BATCH, which takes a CPU from the idle class only. SCHED_RR at its lowest is for what has to be done
-//! at once: a thread that makes room for the foreground, the moments between letting the job go and being awake again, and the wait for a
-//! foreground's first burst.
+//! at once: a thread that makes room for the foreground, and the moments between letting the job go and being awake again.
 //!
 //! ```text
 //!   OTHER ── let_others_run ──▶ BATCH ── come_first ──▶ RR

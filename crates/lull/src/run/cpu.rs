@@ -160,11 +160,6 @@ impl Cpu {
         self.held
     }
 
-    /// Whether nothing is kept free yet, and the foreground's first burst is to be answered at once.
-    pub(crate) fn awaits_a_burst(&self) -> bool {
-        !self.buffer.at_work()
-    }
-
     /// Whether that is in order to test what the job costs, and not because it is known to do harm.
     pub(crate) fn is_tested(&self) -> bool {
         self.held && self.lent.withheld

@@ -25,7 +25,6 @@ use lull_linux::seccomp::Listener;
 use lull_linux::systemd::sleep;
 
 use super::adjust;
-use super::cpu::Cpu;
 use super::cpu_start::{CpuStart, at_normal_priority};
 use super::engine::{Engine, Next};
 use super::family::Family;
@@ -357,7 +356,6 @@ impl Supervisor {
         let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
         let (mut told, mut healed, mut cpu_so_far) = (Nanos::ZERO, Nanos::ZERO, [Nanos::ZERO; 2]);
         let (mut has_begun, mut job_ended) = (false, false);
-        let mut first = None;
         loop {
             let now = clock::now();
             let mut guard = lock(&engine);
@@ -392,11 +390,7 @@ impl Supervisor {
             }
             let Next { at } = guard.turn(now);
             let is_held = has_begun && guard.wants_held(now);
-            // The kernel does not look for a better CPU where all are busy, be it with the job: on the burst's own, lull would come
-            // after it.
-            let is_awaited = guard.cpu.as_ref().is_some_and(Cpu::awaits_a_burst);
-            let comes_first = is_awaited || (gate.is_held() && !is_held);
-            first = first.filter(|_| comes_first).or_else(|| comes_first.then(come_first).flatten());
+            let first = (gate.is_held() && !is_held).then(come_first).flatten();
             gate.set(now, is_held);
             if let Some(bpf) = bpf.as_ref().filter(|_| now.since(healed) >= HEAL_EVERY) {
                 healed = now;
@@ -485,7 +479,7 @@ impl Supervisor {
                 self.status_every.filter(|_| !sleep.is_forgotten(FRONT)).map(|every| told.plus(every));
             let group = ending.then(|| now.plus(GROUP_CHECK));
             sleep.until([at, begins, checks, group].into_iter().flatten().min());
-            first = first.filter(|_| is_awaited);
+            drop(first);
             if sleep.is_ready(NUDGE) {
                 nudge.take();
             }

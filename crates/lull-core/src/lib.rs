@@ -28,6 +28,7 @@
 //! | [`manners`] | the job held when its own progress falls (Douceur & Bolosky, SOSP 1999) |
 //! | [`smart`] | the job held in the foreground's busy periods (Yan et al., 2012) |
 //! | [`cpu`] | how many CPUs are lent: what the foreground leaves, but a buffer |
+//! | [`linger`] | a guest whose node's owner is back: linger or move, and the policies beside that |
 //! | [`ledger`] | what is lost on all resources, against the one promise |
 //! | [`parlour`] | when datagrams that wait may leave |
 //! | [`queue_bound`] | how much background an interface's queue may have |
@@ -48,6 +49,7 @@ pub mod hold;
 pub mod keep;
 pub mod launder;
 pub mod ledger;
+pub mod linger;
 pub mod machine;
 pub mod manners;
 pub mod pages;

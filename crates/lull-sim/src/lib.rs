@@ -14,6 +14,7 @@
 //! | [`world`] | a run: stations (a resource and its device), clients, one clock |
 //! | [`policy`] | who sets the interval: nobody, `Control`, a window on the counters, a bucket of delay |
 //! | [`net`] | the paper's hosts, UDP and TCP |
+//! | [`cluster`] | a pool of nodes that have owners, and guests that linger or move |
 //! | [`figures`] | the paper's figures and what they claim |
 //! | [`compare`] | policies against each other and against every fixed interval |
 //! | [`theory`] | delay and work, computed |
@@ -47,6 +48,7 @@
 pub mod advise;
 pub mod agenda;
 pub mod class;
+pub mod cluster;
 pub mod compare;
 pub mod device;
 pub mod figures;

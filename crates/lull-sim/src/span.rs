@@ -31,6 +31,11 @@ impl Random {
         if bound == 0 { 0 } else { self.0.u64(..bound) }
     }
 
+    /// One of `len` places; 0 if there are none.
+    pub fn index(&mut self, len: usize) -> usize {
+        if len == 0 { 0 } else { self.0.usize(..len) }
+    }
+
     /// With this mean, as the time between independent events.
     pub fn exponential(&mut self, mean: Nanos) -> Nanos {
         nanos(-(1.0 - self.uniform()).ln() * mean.0 as f64)

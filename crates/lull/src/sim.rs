@@ -3,6 +3,7 @@
 //! The simulator computes; this module reads and writes files, spreads rows over the machine's CPUs and prints. Rows do
 //! not depend on each other and are put together in their order, so the number of CPUs changes nothing in the output.
 
+mod cluster;
 mod report;
 mod scenario;
 mod spread;
@@ -47,6 +48,8 @@ enum What {
     All(FigureArgs),
     /// A scenario from a TOML file: devices, workloads and policies of your own.
     Run(scenario::ScenarioArgs),
+    /// A pool of nodes that have owners: guests that linger, move, are evicted or suspended.
+    Cluster(Box<cluster::ClusterArgs>),
 }
 
 /// How a figure is made.
@@ -107,6 +110,7 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<()> {
         }
         What::All(args) => all(args),
         What::Run(args) => scenario::run(args),
+        What::Cluster(args) => cluster::run(args),
     }
 }
 

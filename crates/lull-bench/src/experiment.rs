@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use crate::contender::Contender;
 use crate::contender::scheduler::{Guard, SYS_BLOCK};
-use crate::corpus::{self, Sizes};
+use crate::corpus::{self, Sizes, Tree};
 use crate::error::Context;
 use crate::process::{Program, shown};
 use crate::record::Run;
@@ -60,6 +60,8 @@ use trial::Foreground;
 pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 /// Directory of the data files within `--dir`.
 const DATA: &str = "lull-bench-data";
+/// Size of each of the files in cases of many.
+const FILE: Bytes = Bytes(8 * Bytes::MIB);
 
 /// The directory of the data files within `--dir`, made. Of `--dir` itself only the last part is, and that is said: with a wrong path gigabytes
 /// would go to another disk than was meant, and that one would be measured.
@@ -115,7 +117,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn measure(&mut self, directory: &Path) -> Result<(), Error> {
         let wants = |group| self.args.cases.contains(&group);
-        let fast = wants(DiskCase::Parallel) || wants(DiskCase::Libaio) || wants(DiskCase::Sequential);
+        let fast = self.args.cases.iter().any(|case| !matches!(case, DiskCase::Slow | DiskCase::Quiet));
         let tree = wants(DiskCase::Sequential) || wants(DiskCase::Quiet);
         if fast || tree {
             eprintln!("making data files in {}", directory.display());
@@ -142,6 +144,14 @@ impl Bench<'_> {
                 (DiskCase::Sequential, Some(data), Some(tree)) => {
                     self.with_foreground(&disk::sequential(data, tree.clone(), self.args), None)?;
                 }
+                (DiskCase::Files, Some(data), _) => {
+                    let files = self.files(directory)?;
+                    self.with_foreground(&disk::files(data, files, self.args), None)?;
+                }
+                (DiskCase::Short, Some(data), _) => {
+                    let files = self.files(directory)?;
+                    self.with_foreground(&disk::short(data, files, self.args), None)?;
+                }
                 (DiskCase::Slow, ..) => self.slow()?,
                 (DiskCase::Quiet, _, Some(tree)) => {
                     let project = directory.join("project");
@@ -161,6 +171,11 @@ impl Bench<'_> {
             }
         }
         Ok(())
+    }
+
+    fn files(&self, directory: &Path) -> Result<Tree, Error> {
+        let args = self.args;
+        corpus::tree(&directory.join("files"), args.data_size, Sizes::Equal(FILE), args.common.seed)
     }
 
     fn slow(&mut self) -> Result<(), Error> {

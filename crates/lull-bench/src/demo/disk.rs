@@ -4,7 +4,6 @@
 //! is an ordinary command line; cksum, because it waits for the disk rather than the processor. Each line of its output is one finished file:
 //! the demo counts its bytes and drops its pages from the cache at once, so that every pass reads the disk.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
@@ -12,6 +11,7 @@ use lull_core::Nanos;
 use super::act::{Act, SEED};
 use crate::contender::Contender;
 use crate::corpus::{self, Sizes};
+use crate::experiment::disk::{checksums, finished_file};
 use crate::experiment::trial::{Foreground, Job, Meter, Reader};
 use crate::process::{Program, shown};
 use crate::units::{Bytes, mb_per_s};
@@ -57,7 +57,7 @@ impl Act for Reading {
     fn about(&self) -> [String; 2] {
         [
             format!("4 KiB random reads of {}, {THINK} between them", self.file.display()),
-            shown(&checksum(&self.files)),
+            shown(&checksums(&self.files)),
         ]
     }
 
@@ -76,7 +76,7 @@ impl Act for Reading {
 
     fn job(&self, _program: &Program) -> Result<Job, Error> {
         let meter = Meter::Lines(Box::new(finished_file));
-        Ok(Job { argv: checksum(&self.files), meter, leash: false, at_once: false })
+        Ok(Job { argv: checksums(&self.files), meter, leash: false, at_once: false })
     }
 
     fn speed(&self, per_s: f64) -> String {
@@ -95,22 +95,6 @@ fn make(root: &Path, size: Bytes, is_time: &dyn Fn() -> bool) -> Result<Bytes, E
         (made, piece) = (Bytes(made.0 + tree.bytes().0.min(wanted.0)), piece + 1);
     }
     Ok(made)
-}
-
-/// The background: checksums of all files, four processes at a time, again and again.
-fn checksum(root: &Path) -> Vec<OsString> {
-    let script = "while :; do find \"$1\" -name 'f*' -type f -print0 | xargs -0 -n 2 -P 4 cksum; done";
-    let mut argv: Vec<OsString> = ["sh", "-c", script, "sh"].map(OsString::from).to_vec();
-    argv.push(root.as_os_str().to_owned());
-    argv
-}
-
-/// A line of cksum: the checksum, the size, the path. Counts the file and makes it cold again.
-fn finished_file(line: &str) -> u64 {
-    let Some(path) = line.splitn(3, ' ').nth(2).map(Path::new) else { return 0 };
-    // A page that stays cached makes the job a little faster than the disk; not worth ending the show for.
-    let _ = corpus::forget(path);
-    path.metadata().map_or(0, |metadata| metadata.len())
 }
 
 #[cfg(test)]

@@ -31,6 +31,10 @@ pub enum Work {
     Load(Vec<OsString>),
     /// `tar` of a cold tree, into a pipe that the harness empties (GNU tar reads nothing when it writes to /dev/null).
     Tar(Tree),
+    /// `cksum` of cold files of 8 MiB, four processes at a time, over and over.
+    Checksums(Tree),
+    /// A `dd` past the page cache for each of such files, four at a time, over and over.
+    Short(Tree),
 }
 
 /// One case with a foreground.
@@ -59,6 +63,14 @@ pub struct Prepared {
 impl Work {
     /// Makes the background ready: counters at zero, caches cold.
     pub fn prepare(&self, contender: &Contender, program: &Program) -> Result<Prepared, Error> {
+        let command = |argv, meter, tree: &Tree| {
+            let cached = corpus::chill(tree)?;
+            let fault = (cached > COLD).then(|| {
+                format!("{:.1}% of the tree stayed in the page cache, so it was not cold", cached * 100.0)
+            });
+            let job = Job { argv: contender.wrap(argv, program), meter, leash: false, at_once: false };
+            Ok(Prepared { job, progress: None, fault })
+        };
         match self {
             Self::Load(args) => {
                 let (file, progress) = ProgressFile::create()?;
@@ -69,18 +81,11 @@ impl Work {
                     Job { argv, meter: Meter::Progress(Box::new(progress)), leash: false, at_once: false };
                 Ok(Prepared { job, progress: Some(file), fault: None })
             }
-            Self::Tar(tree) => {
-                let cached = corpus::chill(tree)?;
-                let fault = (cached > COLD).then(|| {
-                    format!("{:.1}% of the tree stayed in the page cache, so it was not cold", cached * 100.0)
-                });
-                let argv = contender.wrap(tar_argv(&tree.root), program);
-                Ok(Prepared {
-                    job: Job { argv, meter: Meter::Output, leash: false, at_once: false },
-                    progress: None,
-                    fault,
-                })
+            Self::Tar(tree) => command(tar_argv(&tree.root), Meter::Output, tree),
+            Self::Checksums(tree) => {
+                command(checksums(&tree.root), Meter::Lines(Box::new(finished_file)), tree)
             }
+            Self::Short(tree) => command(dds(&tree.root), Meter::Lines(Box::new(copied)), tree),
         }
     }
 }
@@ -88,6 +93,34 @@ impl Work {
 /// `tar` of a directory to standard output.
 pub fn tar_argv(root: &Path) -> Vec<OsString> {
     vec!["tar".into(), "cf".into(), "-".into(), "-C".into(), root.as_os_str().to_owned(), ".".into()]
+}
+
+/// A shell that does something to all files of a tree, again and again.
+fn again(root: &Path, each: &str) -> Vec<OsString> {
+    let script = format!("while :; do find \"$1\" -name 'f*' -type f -print0 | xargs -0 -P 4 {each}; done");
+    vec!["sh".into(), "-c".into(), script.into(), "sh".into(), root.as_os_str().to_owned()]
+}
+
+/// Checksums of all files of a tree, four processes at a time, again and again.
+pub fn checksums(root: &Path) -> Vec<OsString> {
+    again(root, "-n 2 cksum")
+}
+
+/// A line of cksum: the checksum, the size, the path. Counts the file and makes it cold again.
+pub fn finished_file(line: &str) -> u64 {
+    let Some(path) = line.splitn(3, ' ').nth(2).map(Path::new) else { return 0 };
+    // A page that stays cached makes the job a little faster than the disk; not worth ending a run for.
+    let _ = corpus::forget(path);
+    path.metadata().map_or(0, |metadata| metadata.len())
+}
+
+fn dds(root: &Path) -> Vec<OsString> {
+    again(root, "-I{} dd if={} of=/dev/null iflag=direct bs=64k 2>&1")
+}
+
+/// A line of dd: `8388608 bytes (8.4 MB, 8.0 MiB) copied, …`; the others are of records.
+fn copied(line: &str) -> u64 {
+    line.split_once(" bytes ").and_then(|(bytes, _)| bytes.parse().ok()).unwrap_or(0)
 }
 
 fn load_args(load: &str, file: &Path, flags: &[&str]) -> Vec<OsString> {
@@ -148,6 +181,16 @@ pub fn libaio(data: &Data, args: &DiskArgs) -> Case {
     fast("libaio", data, Work::Load(load_args("disk-aio", &data.background, &flags)), args)
 }
 
+/// Checksums of cold files.
+pub fn files(data: &Data, tree: Tree, args: &DiskArgs) -> Case {
+    fast("files", data, Work::Checksums(tree), args)
+}
+
+/// Many short processes.
+pub fn short(data: &Data, tree: Tree, args: &DiskArgs) -> Case {
+    fast("short", data, Work::Short(tree), args)
+}
+
 /// tar of a cold tree.
 pub fn sequential(data: &Data, tree: Tree, args: &DiskArgs) -> Case {
     fast("sequential", data, Work::Tar(tree), args)
@@ -167,3 +210,6 @@ pub fn slow(device: &Path, percent: u64, args: &DiskArgs) -> Case {
         window: Window { warmup: seconds(args.warmup), length: seconds(args.slow_seconds) },
     }
 }
+
+#[cfg(test)]
+mod tests;

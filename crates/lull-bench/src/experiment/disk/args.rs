@@ -13,6 +13,10 @@ pub enum DiskCase {
     Parallel,
     /// libaio, depth 32, 64 KiB random reads in the background.
     Libaio,
+    /// Four processes of cksum over cold files of 8 MiB in the background, as in the demo.
+    Files,
+    /// A dd for each of such files, four at a time, past the page cache.
+    Short,
     /// The spinning-disk test device at several foreground intensities (root).
     Slow,
     /// tar of a large tree, cold cache, in the background.
@@ -29,7 +33,7 @@ pub struct DiskArgs {
     pub dir: PathBuf,
     /// Cases to measure.
     #[arg(long, value_name = "CASE", value_enum, value_delimiter = ',',
-          default_values = ["parallel", "libaio", "slow", "sequential", "quiet"])]
+          default_values = ["parallel", "libaio", "files", "short", "slow", "sequential", "quiet"])]
     pub cases: Vec<DiskCase>,
     /// Contenders to compare; alone and solo are always there, as references.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_disk,
@@ -54,7 +58,7 @@ pub struct DiskArgs {
     /// Pin the disk's scheduler for all contenders but bfq (root) [default: leave it].
     #[arg(long, value_name = "NAME")]
     pub scheduler: Option<String>,
-    /// Size of each of the two data files for random reads.
+    /// Size of each of the two data files for random reads, and of the files of 8 MiB together.
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = size)]
     pub data_size: Bytes,
     /// Size of the tree that tar and sha256sum read.

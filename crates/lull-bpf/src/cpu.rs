@@ -5,7 +5,7 @@
 //! | burst | of one foreground task, from its wake-up to its next sleep |
 //! | delay | of a burst: from the wake-up to running |
 //! | response | of a burst: all of it, delay, running and being preempted |
-//! | quiet, loaded | no background ran on any CPU from the burst's wake-up to its end; some did |
+//! | quiet, loaded | no background ran on any CPU at the burst's wake-up; some did |
 //! | crowded | of a burst: at its wake-up every CPU ran somebody, the background among them |
 //!
 //! Background is what carries the idle CPU class (of its own, or by `cpu.idle` of its group or of one above), or is in the

@@ -26,7 +26,8 @@
 //!
 //! Nothing is held before harm is proved, or likely after many comparisons. The idle class protects the foreground on the CPUs that are lent.
 //!
-//! 1. *At work* (`presence.rs`): a foreground that uses hardly any CPU loses hardly any; beside it everything is lent.
+//! 1. *At work* (`presence.rs`): a foreground that uses hardly any CPU loses hardly any; beside it everything is lent. And a job that
+//!    uses little costs little: nothing is kept from it.
 //! 2. *Need* (`need.rs`): it rises at once, and falls when the peak is some time ago.
 //! 3. *Buffer* (`spare.rs`): one in a hundred bursts may find no free CPU.
 //! 4. *Mode* (`audit.rs`).
@@ -46,6 +47,7 @@ mod spare;
 
 pub use audit::{Audited, Mode};
 pub use bulk::Bulk;
+pub use presence::Presence;
 
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +57,6 @@ use crate::trial::{Reading, TrialSetting};
 use audit::{Audit, Side};
 use late::Late;
 use need::Need;
-use presence::Presence;
 use spare::Spare;
 
 /// How often to look where what is lent does not follow the need.
@@ -109,6 +110,8 @@ pub struct CpuReading {
     pub late: Option<Late>,
     /// Whether the job has work for a CPU.
     pub wants: bool,
+    /// Whether it uses so little that nothing is gained by keeping CPUs from it ([`Presence::of_job`]).
+    pub is_light: bool,
 }
 
 /// What the job has until the next call.
@@ -145,7 +148,7 @@ impl CpuBuffer {
         let setting = CpuSetting { cpus, ..setting };
         Self {
             setting,
-            presence: Presence::default(),
+            presence: Presence::of_foreground(),
             need: Need::default(),
             spare: Spare::default(),
             audit: Audit::new(&setting, seed),
@@ -165,8 +168,9 @@ impl CpuBuffer {
         let could_lend_less = self.confined && self.lent.cpus > 1;
         let most = self.setting.cpus - 1;
         self.spare.look(now, reading.began, reading.crowded, could_lend_less, most);
-        let side = self.audit.step(now, reading, self.at_work);
-        self.confined = self.at_work && side != Side::Open;
+        let keeps = self.at_work && !reading.is_light;
+        let side = self.audit.step(now, reading, keeps);
+        self.confined = keeps && side != Side::Open;
         let wanted = self.wanted();
         let cpus = if wanted <= self.lent.cpus || !self.confined {
             self.grown = now;
@@ -177,8 +181,8 @@ impl CpuBuffer {
         } else {
             self.lent.cpus
         };
-        let share = if self.at_work { self.audit.share().max(self.setting.floor) } else { Share::ALL };
-        self.lent = Lent { cpus, share, withheld: self.at_work && side == Side::Held };
+        let share = if keeps { self.audit.share().max(self.setting.floor) } else { Share::ALL };
+        self.lent = Lent { cpus, share, withheld: keeps && side == Side::Held };
         self.next = self.next_look(now, reading);
         debug_assert_eq!(self.check(), Ok(()));
         self.lent

@@ -74,7 +74,7 @@ pub use control::{
     Control, ControlSetting, DepthChoice, Estimate, Heads, IntervalChoice, Latency, ParseDepthError,
     ParseIntervalError, ParseWindowError, RECENTLY, Telemetry, Total, WindowChoice,
 };
-pub use cpu::{Audited, Bulk, CpuBuffer, CpuReading, CpuSetting, Lent, Mode};
+pub use cpu::{Audited, Bulk, CpuBuffer, CpuReading, CpuSetting, Lent, Mode, Presence};
 pub use derive::{derive_state, earliest_lull};
 pub use histogram::Histogram;
 pub use hold::{Hold, HoldAction, HoldSetting, HoldState};

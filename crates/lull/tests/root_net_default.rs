@@ -1,6 +1,4 @@
-//! The network without being named: it is lent from the job's first internet socket on, which waits until everything stands beside a foreground
-//! that uses the network. A job
-//! without such a socket gets nothing of it, and whoever is killed meanwhile, the socket is made.
+//! The network without being named: it is lent from the job's first internet socket on. A job without such a socket gets nothing of it, and whoever is killed meanwhile, the socket is made.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,8 +9,8 @@ use std::path::Path;
 use std::process::Child;
 
 use common::net::{
-    Busy, bed, disturb, for_bash, has_own_congestion_control, held_upload, on_left, receiver, rooms, socket,
-    summary_at,
+    bed, disturb, first_a_socket, for_bash, has_own_congestion_control, held_upload, let_go_on, on_left,
+    receiver, rooms, socket, summary_at,
 };
 use common::{
     assert_nothing_left, clean_text, finish, groups_of, helper, in_own_mounts, lull_run, needs_root,
@@ -74,13 +72,12 @@ fn root_an_upload_that_nobody_named_is_background_in_both_protocols() {
         let (to, received) = receiver(&bed, address);
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = file.path().to_str().unwrap();
-        let script = format!("head -c 2000000 /dev/zero > {}; echo done", for_bash(to));
-        let busy = Busy::on(&bed);
+        let signs = signs();
+        let go = signs.path().join("go");
+        let script =
+            format!("{}head -c 2000000 /dev/zero > {}; echo done", first_a_socket(&go), for_bash(to));
         let child = spawn_marked(&mut on_left(&bed, &["--json", "--summary", path], &script), &new_marker());
-        wait_until("the programs to stand", || {
-            helper(child.id(), "lull-supervisor").is_some_and(has_own_congestion_control)
-        });
-        drop(busy);
+        let_go_on(child.id(), &go);
         assert_eq!(clean_text(&finish(child)), "done\n");
         assert_eq!(received.join().unwrap(), 2_000_000);
         let summary = summary_at(path);
@@ -101,9 +98,11 @@ fn root_control_groups_that_are_not_mounted_here_are_found_and_left_clean_after_
         let Some(bed) = bed() else { return };
         let (to, received) = receiver(&bed, bed.right.v4());
         let signs = signs();
-        let (go, summary) = (signs.path().join("go"), signs.path().join("summary"));
+        let (connect, go) = (signs.path().join("connect"), signs.path().join("go"));
+        let summary = signs.path().join("summary");
         let script = format!(
-            "head -c 1000000 /dev/zero > {}; ls /sys/fs/cgroup; {}echo done",
+            "{}head -c 1000000 /dev/zero > {}; ls /sys/fs/cgroup; {}echo done",
+            first_a_socket(&connect),
             for_bash(to),
             until(&go)
         );
@@ -111,14 +110,9 @@ fn root_control_groups_that_are_not_mounted_here_are_found_and_left_clean_after_
         command = in_own_mounts(&command, NEW_SYS);
         bed.left.namespace().confine(&mut command);
         let marker = new_marker();
-        // On a link that nobody uses the upload would be over before the programs stand.
-        let busy = Busy::on(&bed);
         let child = spawn_marked(&mut command, &marker);
         let front = child.id();
-        wait_until("the programs to stand", || {
-            helper(front, "lull-supervisor").is_some_and(has_own_congestion_control)
-        });
-        drop(busy);
+        let_go_on(front, &connect);
         assert_eq!(received.join().unwrap(), 1_000_000);
         assert!(!groups_of(front).is_empty());
         for name in victims {

@@ -129,7 +129,7 @@ struct lull_bursts {
 	lull_u64 cut_ns; /* what all took, each up to `most_ns` (lull_sched) */
 };
 
-/* One CPU; written by programs on that CPU alone. [0] quiet, [1] background ran on some CPU. */
+/* One CPU; written by programs on that CPU alone. [0] quiet, [1] background ran on some CPU at the wake-up. */
 struct lull_cpu {
 	lull_u32 class;
 	lull_u32 pid;			/* the foreground task that runs, else 0 */
@@ -158,12 +158,11 @@ struct lull_sched {
 	/* Written by the kernel programs. */
 	lull_u32 peak;	  /* the most CPUs that the foreground used; set back by user space */
 	lull_u64 running; /* CPUs that run foreground (low half) and background (high half) */
-	lull_u64 bg_start_ns;
 	lull_u64 last_wake_ns;
 	lull_u64 wakes_given;
 	/* Written by user space. */
 	lull_u64 most_ns; /* a burst counts for no more in `cut_ns` */
-	lull_u64 unused[3];
+	lull_u64 unused[4];
 };
 
 /*

@@ -257,7 +257,8 @@ static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, 
 		task->woken_ns = 0;
 		return;
 	}
-	loaded = (task->loaded || all->bg_start_ns > task->woken_ns) & 1;
+	/* What starts meanwhile does not count: the longer a burst, the more of a job that wakes often it would meet. */
+	loaded = task->loaded & 1;
 	took = now - task->woken_ns;
 	count(&cpu->response[loaded], took);
 	cpu->bursts[loaded].count++;
@@ -297,9 +298,7 @@ static __always_inline void change(struct lull_sched *all, struct lull_cpu *cpu,
 		cpu->busy_ns[old] += now - cpu->since_ns;
 	cpu->class = class;
 	cpu->since_ns = now;
-	if (class == LULL_BACKGROUND)
-		all->bg_start_ns = now;
-	else if (class == LULL_FOREGROUND)
+	if (class == LULL_FOREGROUND)
 		note_use(all, (__u32)after, now);
 }
 

@@ -50,11 +50,10 @@ pub(crate) struct RawSched {
     pub(crate) wake: AtomicU32,
     pub(crate) peak: AtomicU32,
     pub(crate) running: AtomicU64,
-    bg_start_ns: AtomicU64,
     last_wake_ns: AtomicU64,
     pub(crate) wakes_given: AtomicU64,
     pub(crate) most_ns: AtomicU64,
-    unused: [u64; 3],
+    unused: [u64; 4],
 }
 
 const _: () = {
@@ -67,7 +66,7 @@ const _: () = {
     assert!(size_of::<RawSched>() == 128);
     assert!(std::mem::offset_of!(RawSched, own) == 24);
     assert!(std::mem::offset_of!(RawSched, running) == 64);
-    assert!(std::mem::offset_of!(RawSched, wakes_given) == 88);
+    assert!(std::mem::offset_of!(RawSched, wakes_given) == 80);
 };
 
 impl RawSched {

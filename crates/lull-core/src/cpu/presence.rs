@@ -1,13 +1,13 @@
-//! Whether the foreground is at work on the CPUs.
+//! Whether the foreground, or the job, is at work on the CPUs.
 //!
 //! Problem: every machine wakes its daemons now and then. A job that left CPUs free for them would lose half of a small machine for
 //! nothing; but the first burst of real work has to count within a millisecond or two.
 //!
 //! Approach: a leaky bucket of the foreground's CPU time. What it uses flows in; a fiftieth of one CPU leaks out. It is at work from
-//! [`BEGINS`] in the bucket until it is empty. What uses less than leaks can lose little, since a loss is a share of what it uses.
+//! `begins` in the bucket until it is empty. What uses less than leaks can lose little, since a loss is a share of what it uses.
 //!
 //! ```text
-//!             the bucket holds `BEGINS`
+//!             the bucket holds `begins`
 //!  ┌──────┐ ────────────────────────────▶ ┌─────────┐
 //!  │ Away │                               │ At work │
 //!  └──────┘ ◀──────────────────────────── └─────────┘
@@ -17,33 +17,59 @@
 use crate::share::Share;
 use crate::time::Nanos;
 
-/// Of one CPU.
-const LEAK: Share = Share::percent(2);
-/// Less CPU time than this at once is a daemon's.
-const BEGINS: Nanos = Nanos::from_micros(500);
-/// The most that the bucket holds: it runs empty in 125 ms.
-const CAP: Nanos = Nanos::from_micros(2500);
+/// Who is looked at.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    /// What leaks out, of one CPU.
+    leak: Share,
+    /// Less CPU time than this at once is no work.
+    begins: Nanos,
+    /// The most that the bucket holds.
+    cap: Nanos,
+}
 
-#[derive(Clone, Debug, Default)]
-pub(super) struct Presence {
+/// Less than half a millisecond is a daemon's; 125 ms without work empty the bucket.
+const FOREGROUND: Size =
+    Size { leak: Share::percent(2), begins: Nanos::from_micros(500), cap: Nanos::from_micros(2500) };
+/// Nothing is urgent: the idle class protects. 200 ms without work empty the bucket.
+const JOB: Size =
+    Size { leak: Share::percent(25), begins: Nanos::from_millis(10), cap: Nanos::from_millis(50) };
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Presence {
+    size: Size,
     latest: Option<(Nanos, Nanos)>,
     level: Nanos,
     at_work: bool,
 }
 
 impl Presence {
-    /// Takes in the foreground's CPU time so far; returns whether it is at work.
-    pub(super) fn look(&mut self, now: Nanos, busy: Nanos) -> bool {
+    pub(super) fn of_foreground() -> Self {
+        Self::of(FOREGROUND)
+    }
+
+    /// Of the job.
+    pub fn of_job() -> Self {
+        Self::of(JOB)
+    }
+
+    fn of(size: Size) -> Self {
+        Self { size, latest: None, level: Nanos::ZERO, at_work: false }
+    }
+
+    /// Takes in the CPU time used so far; returns whether that is work. Time in which who is looked at may not run is left out of `now`.
+    pub fn look(&mut self, now: Nanos, busy: Nanos) -> bool {
         let (then, before) = self.latest.replace((now, busy)).unwrap_or((now, busy));
-        let leaked = LEAK.of(now.since(then));
+        let leaked = self.size.leak.of(now.since(then));
         // What has leaked since the last look is not taken from what came meanwhile.
-        self.level = self.level.since(leaked).plus(busy.since(before)).min(CAP);
-        self.at_work = if self.at_work { self.level > Nanos::ZERO } else { self.level >= BEGINS };
+        self.level = self.level.since(leaked).plus(busy.since(before)).min(self.size.cap);
+        self.at_work = if self.at_work { self.level > Nanos::ZERO } else { self.level >= self.size.begins };
         self.at_work
     }
 
-    /// How long the foreground has to run on before it counts as at work.
+    /// How long who is looked at has to run on before it counts as at work.
     pub(super) fn missing(&self) -> Nanos {
-        BEGINS.since(self.level).max(Nanos::from_micros(100))
+        self.size.begins.since(self.level).max(Nanos::from_micros(100))
     }
 }

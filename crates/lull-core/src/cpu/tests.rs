@@ -72,6 +72,44 @@ fn a_server_at_a_tenth_of_a_cpu_is_a_foreground_and_stays_one() {
     }
 }
 
+/// Whether a job counts as at work that uses `share` percent of a CPU for a second.
+fn job_works(job: &mut Presence, from_s: u64, share: u64) -> bool {
+    let from = Nanos::from_secs(from_s);
+    let mut at_work = false;
+    for look in 0..=100 {
+        let busy = Nanos::from_micros(100 * share * look);
+        at_work = job.look(from.plus(MILLI.times(10 * look)), from.plus(busy));
+    }
+    at_work
+}
+
+#[test]
+fn a_job_that_waits_for_its_disk_is_not_at_work_on_the_cpus_until_it_computes() {
+    for (share, at_work) in [(5, false), (20, false), (60, true), (100, true)] {
+        assert_eq!(job_works(&mut Presence::of_job(), 0, share), at_work, "{share}");
+    }
+    let mut job = Presence::of_job();
+    assert!(job_works(&mut job, 0, 100));
+    assert!(!job_works(&mut job, 1, 10), "a second later");
+    let held = job.look(Nanos::from_secs(2), Nanos::from_secs(9));
+    assert_eq!(
+        job.look(Nanos::from_secs(2), Nanos::from_secs(9)),
+        held,
+        "time in which it was held is left out"
+    );
+}
+
+#[test]
+fn nothing_is_kept_from_a_job_that_uses_hardly_any_cpu() {
+    let mut buffer = buffer(8);
+    compute(&mut buffer, MILLI, 3, 50);
+    assert_eq!(buffer.lent().cpus, 4);
+    let mut reading = CpuReading { running: 3, peak: 3, busy: MILLI.times(300), ..CpuReading::default() };
+    reading.is_light = true;
+    assert_eq!(buffer.step(MILLI.times(60), &reading), Lent { cpus: 8, share: Share::ALL, withheld: false });
+    assert_eq!(buffer.step(MILLI.times(61), &CpuReading { is_light: false, ..reading }).cpus, 4);
+}
+
 #[test]
 fn when_the_foreground_has_gone_everything_is_lent() {
     let mut buffer = buffer(64);

@@ -17,8 +17,8 @@ mod summary;
 use lull_bpf::cpu::{CpuTotals, Cpus};
 use lull_core::cpu::late::{Late, late_share};
 use lull_core::{
-    Budget, BudgetSetting, Bulk, CpuBuffer, CpuReading, CpuSetting, Histogram, Lent, Loss, Nanos, Reading,
-    Share, TrialSetting, Use,
+    Budget, BudgetSetting, Bulk, CpuBuffer, CpuReading, CpuSetting, Histogram, Lent, Loss, Nanos, Presence,
+    Reading, Share, TrialSetting, Use,
 };
 use lull_linux::gate::lend::{self, Lender as CpuGate};
 use lull_linux::topology::cpus::CpuSet;
@@ -88,6 +88,10 @@ pub(crate) struct Cpu {
     wants: bool,
     /// When the job last used a CPU.
     used: Nanos,
+    /// Whether it uses much, of the time in which it was not held, and that time.
+    job: Presence,
+    free: Nanos,
+    turned: Nanos,
     late: Option<Late>,
     /// For how much a burst counts at the most.
     bulk: Bulk,
@@ -130,6 +134,9 @@ impl Cpu {
             totals,
             wants: false,
             used: now,
+            job: Presence::of_job(),
+            free: Nanos::ZERO,
+            turned: now,
             late: None,
             bulk: Bulk::default(),
             bursts_before: (0, <[Histogram; 2]>::default()),
@@ -165,12 +172,14 @@ impl Cpu {
         self.held && self.lent.withheld
     }
 
-    /// Looks at the CPUs and decides; `is_held`: the job is held now, on whoever's behalf. Returns when to look again.
-    pub(crate) fn turn(&mut self, now: Nanos, is_held: bool) -> Option<Nanos> {
+    /// Looks at the CPUs and decides; `was_held`: the job was held until now, on whoever's behalf. Returns when to look again.
+    pub(crate) fn turn(&mut self, now: Nanos, was_held: bool) -> Option<Nanos> {
+        let span = now.since(std::mem::replace(&mut self.turned, now));
+        self.free = self.free.plus(if was_held { Nanos::ZERO } else { span });
         // A burst may be over before anybody looks.
         let has_woken = self.buffer.wake_above().is_some() && self.cpus.has_woken();
         if self.asked.is_none() || has_woken || self.next().is_some_and(|at| now >= at) {
-            self.ask(now, is_held, has_woken);
+            self.ask(now, was_held, has_woken);
         }
         let on = self.lent.share.of(PERIOD);
         let phase = Nanos(now.0 % PERIOD.0);
@@ -186,12 +195,12 @@ impl Cpu {
     }
 
     /// Asks the policy, and does what it says. `has_woken`: a burst of the foreground's is why.
-    fn ask(&mut self, now: Nanos, is_held: bool, has_woken: bool) {
+    fn ask(&mut self, now: Nanos, was_held: bool, has_woken: bool) {
         let span = now.since(self.asked.replace(now).unwrap_or(now));
         let before = std::mem::replace(&mut self.totals, self.cpus.totals(now));
         let worked = self.totals.background_busy.since(before.background_busy);
         // Who is held cannot show that it wants more.
-        if worked >= WANTS.of(span) || (is_held && self.wants) {
+        if worked >= WANTS.of(span) || (was_held && self.wants) {
             self.used = now;
         }
         self.wants = now.since(self.used) < WANTS_FOR;
@@ -239,6 +248,7 @@ impl Cpu {
             crowded: totals.crowded,
             late: self.late,
             wants: self.wants && self.aim.longest.is_some(),
+            is_light: !self.job.look(self.free, totals.background_busy) && self.slo.is_none(),
         }
     }
 

@@ -280,8 +280,8 @@ impl Engine {
     pub(crate) fn on_trap(&mut self, now: Nanos, trap: &Trap) -> Verdict {
         match trap.nr {
             libc::SYS_socket => {
-                let waits = self.net_when_used.must_wait(now, trap);
-                return if waits { Verdict::Wait } else { Verdict::Pass };
+                self.net_when_used.is_used();
+                return Verdict::Pass;
             }
             libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => {
                 let waits = self.cpu.as_mut().is_some_and(|cpu| self.affinity.must_wait(cpu.gate(), trap));
@@ -461,10 +461,8 @@ impl Engine {
     }
 
     /// Once the network is there, or is known not to be had: what a person should know, or why not.
-    pub(crate) fn finish_net(&mut self, now: Nanos) -> Option<Result<Vec<String>, String>> {
-        let (outcome, free) = self.net_when_used.step(now);
-        self.pass(&free);
-        let started = outcome?.map(|(net, notes)| {
+    pub(crate) fn finish_net(&mut self) -> Option<Result<Vec<String>, String>> {
+        let started = self.net_when_used.outcome()?.map(|(net, notes)| {
             self.net = Some(net);
             notes
         });
@@ -506,15 +504,13 @@ impl Engine {
         }
         next.sooner(self.regulator.as_mut().map(|regulator| regulator.turn(now)));
         self.set_open(now, seen);
-        let is_held = self.wants_hold();
-        next.sooner(self.cpu.as_mut().and_then(|cpu| cpu.turn(now, is_held)));
+        next.sooner(self.cpu.as_mut().and_then(|cpu| cpu.turn(now, was_held)));
         if let (Some(cpu), Some(listener)) = (&mut self.cpu, &self.listener) {
             let made = self.affinity.turn(now, cpu.gate(), listener);
             self.pass(&made);
             next.sooner(self.affinity.next());
         }
         next.sooner(self.net.as_mut().map(|net| net.turn(now)));
-        next.sooner(self.net_when_used.next());
         next.sooner(self.read_ahead(now));
         next.sooner(self.write_back(now));
         next.sooner(self.queue_syncs(now));
@@ -664,8 +660,6 @@ impl Engine {
         self.pass(&unanswered);
         self.net = None;
         self.regulator = None;
-        let unserved = self.net_when_used.end();
-        self.pass(&unserved);
         let ids: Vec<u64> = self.waiters.keys().copied().collect();
         for id in ids {
             self.release(now, id);

@@ -369,7 +369,7 @@ impl Supervisor {
                 }
                 sleep.watch(CPU_SENSOR, cpus.wake_fd());
             }
-            if let Some(started) = guard.finish_net(now) {
+            if let Some(started) = guard.finish_net() {
                 match started {
                     Ok(notes) => self.notes.extend(notes),
                     Err(why) => self.notes.push(why),

@@ -2,15 +2,13 @@
 
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
 use std::process::{Child, Command};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
 use lull_bench::netbed::{self, Bed, LinkPlan};
 use serde_json::Value;
 
-use super::{AWAKE, lull_run, spawn_marked, wait_until};
+use super::{AWAKE, helper, lull_run, spawn_marked, wait_until};
 
 /// Megabits per second of its link.
 pub(crate) const RATE_MBIT: u32 = 100;
@@ -80,32 +78,17 @@ pub(crate) fn disturb_to(bed: &Bed, to: IpAddr) {
     let _ = socket.send_to(b"foreground", SocketAddr::new(to, DISCARD_PORT));
 }
 
-/// A foreground that sends a packet each millisecond, until dropped: beside one a job's first socket waits.
-pub(crate) struct Busy {
-    over: Arc<AtomicBool>,
-    sender: Option<JoinHandle<()>>,
+/// What a script of [`on_left`] begins with so that the programs stand before it goes on: it makes a socket, and waits for [`let_go_on`].
+pub(crate) fn first_a_socket(go: &Path) -> String {
+    format!("exec 9> /dev/udp/127.0.0.1/{DISCARD_PORT}; until [ -e {} ]; do sleep 0.05; done; ", go.display())
 }
 
-impl Busy {
-    pub(crate) fn on(bed: &Bed) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let (socket, to) = (socket(&bed.left), SocketAddr::new(bed.right.v4(), DISCARD_PORT));
-        let ends = Arc::clone(&over);
-        let sender = std::thread::spawn(move || {
-            while !ends.load(Ordering::Relaxed) {
-                let _ = socket.send_to(b"f", to);
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-        });
-        Self { over, sender: Some(sender) }
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        self.sender.take().map(JoinHandle::join);
-    }
+/// Waits until the programs of this `lull run` stand, and lets its script go on.
+pub(crate) fn let_go_on(front: u32, go: &Path) {
+    wait_until("the programs to stand", || {
+        helper(front, "lull-supervisor").is_some_and(has_own_congestion_control)
+    });
+    std::fs::write(go, "").unwrap();
 }
 
 /// A connection to there, as bash calls it.
@@ -143,9 +126,11 @@ pub(crate) fn has_own_congestion_control(supervisor: u32) -> bool {
 
 /// Starts an upload and waits until its connection is held.
 pub(crate) fn held_upload(bed: &Bed, options: &[&str], to: SocketAddr, bytes: u32, marker: &str) -> Child {
-    let script = format!("head -c {bytes} /dev/zero > {}; echo done", for_bash(to));
-    let _busy = Busy::on(bed);
+    let signs = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let go = signs.path().join("go");
+    let script = format!("{}head -c {bytes} /dev/zero > {}; echo done", first_a_socket(&go), for_bash(to));
     let child = spawn_marked(&mut on_left(bed, options, &script), marker);
+    let_go_on(child.id(), &go);
     wait_until("the connection to be held", || {
         disturb(bed);
         let shown = connections(&bed.left, &format!("dport = :{}", to.port()));

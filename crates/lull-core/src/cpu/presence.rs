@@ -63,8 +63,9 @@ impl Presence {
         let (then, before) = self.latest.replace((now, busy)).unwrap_or((now, busy));
         let leaked = self.size.leak.of(now.since(then));
         // What has leaked since the last look is not taken from what came meanwhile.
-        self.level = self.level.since(leaked).plus(busy.since(before)).min(self.size.cap);
-        self.at_work = if self.at_work { self.level > Nanos::ZERO } else { self.level >= self.size.begins };
+        let left = self.level.since(leaked);
+        self.level = left.plus(busy.since(before)).min(self.size.cap);
+        self.at_work = (self.at_work && left > Nanos::ZERO) || self.level >= self.size.begins;
         self.at_work
     }
 

@@ -72,31 +72,31 @@ fn a_server_at_a_tenth_of_a_cpu_is_a_foreground_and_stays_one() {
     }
 }
 
-/// Whether a job counts as at work that uses `share` percent of a CPU for a second.
-fn job_works(job: &mut Presence, from_s: u64, share: u64) -> bool {
+/// Whether a job counts as at work that uses `share` percent of a CPU for two seconds, looked at every `look_ms`.
+fn job_works(job: &mut Presence, from_s: u64, share: u64, look_ms: u64) -> bool {
     let from = Nanos::from_secs(from_s);
     let mut at_work = false;
-    for look in 0..=100 {
-        let busy = Nanos::from_micros(100 * share * look);
-        at_work = job.look(from.plus(MILLI.times(10 * look)), from.plus(busy));
+    for look in 0..=2000 / look_ms {
+        let busy = Nanos::from_micros(10 * share * look_ms * look);
+        at_work = job.look(from.plus(MILLI.times(look_ms * look)), from.plus(busy));
     }
     at_work
 }
 
 #[test]
 fn a_job_that_waits_for_its_disk_is_not_at_work_on_the_cpus_until_it_computes() {
-    for (share, at_work) in [(5, false), (20, false), (60, true), (100, true)] {
-        assert_eq!(job_works(&mut Presence::of_job(), 0, share), at_work, "{share}");
+    for look_ms in [1, 10, 100] {
+        for (share, at_work) in [(5, false), (10, false), (20, false), (60, true), (100, true)] {
+            assert_eq!(job_works(&mut Presence::of_job(), 0, share, look_ms), at_work, "{share} {look_ms}");
+        }
+        let mut job = Presence::of_job();
+        assert!(job_works(&mut job, 0, 100, look_ms));
+        assert!(!job_works(&mut job, 2, 10, look_ms), "two seconds later, {look_ms}");
     }
-    let mut job = Presence::of_job();
-    assert!(job_works(&mut job, 0, 100));
-    assert!(!job_works(&mut job, 1, 10), "a second later");
-    let held = job.look(Nanos::from_secs(2), Nanos::from_secs(9));
-    assert_eq!(
-        job.look(Nanos::from_secs(2), Nanos::from_secs(9)),
-        held,
-        "time in which it was held is left out"
-    );
+    let mut held = Presence::of_job();
+    let at = Nanos::from_secs(1);
+    assert!(!held.look(at, at));
+    assert!(held.look(at, at.plus(MILLI.times(40))), "time in which it was held is left out");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Calls that ask for a thread's CPUs, or choose them, while the job is confined to some.
+//! Calls that ask for a thread's CPUs, or choose them, while the job may be confined to some.
 //!
 //! Problem: the kernel would tell of the CPUs that are lent at this moment, by which `nproc` and runtimes choose their number of
 //! threads once and for all; and it refuses a choice (EINVAL) that has none of them. Approach: such a call is made in a *window* in
@@ -7,14 +7,14 @@
 //!
 //! ```text
 //!            call trapped              widened: its calls are made
-//!  confined ─────────────▶ waiting ◀────────────────────────────── window
+//!  watched ──────────────▶ waiting ◀────────────────────────────── window
 //!                             └─── PAUSES × the last window's length ──▶
 //! ```
 //!
 //! A window lasts for two writes to the job's cpuset, and the calls that came since the last one are made in it. So the
 //! foreground's buffer stays its own, but for a part in [`PAUSES`] + 1 of the time at most.
 //!
-//! Edge cases: a call that cannot be made in its caller's place goes on as it is ([`affinity::make_for`]). Where nobody listens (`--gate none`),
+//! Edge cases: a call that comes while the job has all CPUs waits, too: once let go it may be overtaken by the next confinement. A call that cannot be made in its caller's place goes on as it is ([`affinity::make_for`]). Where nobody listens (`--gate none`),
 //! the kernel answers as it is. Who reads `/proc/self/status` instead of asking sees the moment's CPUs.
 //!
 //! Source: `user_cpus_ptr` in kernel/sched/core.c (Linux 6.2).
@@ -36,13 +36,9 @@ pub(crate) struct Affinity {
 }
 
 impl Affinity {
-    /// Whether the call must wait for a window.
-    pub(crate) fn must_wait(&mut self, gate: &Lender, trap: &Trap) -> bool {
-        let waits = gate.is_confined();
-        if waits {
-            self.waiting.push(*trap);
-        }
-        waits
+    /// The call waits for a window.
+    pub(crate) fn wait(&mut self, trap: &Trap) {
+        self.waiting.push(*trap);
     }
 
     /// Makes the calls that wait, when it is time. Returns those that are answered or have to go on as they are.

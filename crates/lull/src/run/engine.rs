@@ -284,8 +284,11 @@ impl Engine {
                 return Verdict::Pass;
             }
             libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => {
-                let waits = self.cpu.as_mut().is_some_and(|cpu| self.affinity.must_wait(cpu.gate(), trap));
-                return if waits { Verdict::Wait } else { Verdict::Pass };
+                if self.cpu.is_none() {
+                    return Verdict::Pass;
+                }
+                self.affinity.wait(trap);
+                return Verdict::Wait;
             }
             libc::SYS_seccomp => {
                 // A lull within lull says so itself.

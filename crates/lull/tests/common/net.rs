@@ -4,6 +4,7 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command};
+use std::thread::JoinHandle;
 
 use lull_bench::netbed::{self, Bed, LinkPlan};
 use serde_json::Value;

@@ -129,7 +129,8 @@ struct lull_bursts {
 	lull_u64 cut_ns; /* what all took, each up to `most_ns` (lull_sched) */
 };
 
-/* One CPU; written by programs on that CPU alone. [0] quiet, [1] background ran on some CPU at the wake-up. */
+/* One CPU; written by programs on that CPU alone. [0] quiet, [1] background ran on some CPU at the
+ * wake-up. */
 struct lull_cpu {
 	lull_u32 class;
 	lull_u32 pid;			/* the foreground task that runs, else 0 */

@@ -257,7 +257,8 @@ static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, 
 		task->woken_ns = 0;
 		return;
 	}
-	/* What starts meanwhile does not count: the longer a burst, the more of a job that wakes often it would meet. */
+	/* What starts meanwhile does not count: the longer a burst, the more of a job that wakes
+	 * often it would meet. */
 	loaded = task->loaded & 1;
 	took = now - task->woken_ns;
 	count(&cpu->response[loaded], took);

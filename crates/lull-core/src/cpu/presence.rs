@@ -31,9 +31,10 @@ struct Size {
 /// Less than half a millisecond is a daemon's; 125 ms without work empty the bucket.
 const FOREGROUND: Size =
     Size { leak: Share::percent(2), begins: Nanos::from_micros(500), cap: Nanos::from_micros(2500) };
-/// Nothing is urgent: the idle class protects. 200 ms without work empty the bucket.
+/// Nothing is urgent: the idle class protects. It begins with more than leaks between two looks, which are 100 ms apart; 240 ms without work
+/// empty the bucket.
 const JOB: Size =
-    Size { leak: Share::percent(25), begins: Nanos::from_millis(10), cap: Nanos::from_millis(50) };
+    Size { leak: Share::percent(25), begins: Nanos::from_millis(30), cap: Nanos::from_millis(60) };
 
 /// See the module.
 #[derive(Clone, Debug)]

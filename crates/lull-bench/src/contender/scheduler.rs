@@ -2,7 +2,7 @@
 //!
 //! `/sys/block/DISK/queue/scheduler` lists the schedulers with the current one in brackets: `none [mq-deadline] bfq`.
 //! The former one comes back when the [`Guard`] is dropped: at the end of the run, on an error, on a panic, and on
-//! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](crate::stop)). After SIGKILL a
+//! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](lull_linux::stop)). After SIGKILL a
 //! [`Keeper`] puts it back.
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! Settings of the whole machine that an experiment changes for a while: bounds on dirty pages, and a swap file.
 //!
 //! What was there before comes back when a guard is dropped: at the end of the run, on an error, on a panic, and on
-//! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](crate::stop)). A swap file that a killed
+//! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](lull_linux::stop)). A swap file that a killed
 //! harness leaves in use is taken out of use by the next one in the same directory.
 //!
 //! | file in `/proc/sys/vm` | pinned | pinned, files divided by N | `dirty-bytes` |

@@ -87,6 +87,12 @@ fn parallel_guests_and_wrong_words() {
         (vec!["--policy", "linger"], "'linger' is not a policy"),
         (vec!["--in-use", "100%"], "owners come and go"),
         (vec!["--owners", "/nowhere"], "does it exist"),
+        (vec!["--nodes", "0"], "--nodes: a pool has a node"),
+        (vec!["--runs", "0"], "--runs: run it once"),
+        (vec!["--length", "0s"], "--length: the pool is simulated"),
+        (vec!["--work", "0s"], "--work: a guest has work"),
+        (vec!["--guests", "0"], "--guests 0: there is a guest"),
+        (vec!["--bandwidth", "0B"], "--bandwidth: nothing could move"),
     ] {
         let done = cluster(&words);
         assert!(!done.status.success() && text(&done.stderr).contains(needle), "{}", text(&done.stderr));

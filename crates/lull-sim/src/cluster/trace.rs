@@ -47,6 +47,8 @@ pub enum TraceError {
     Read(#[from] std::io::Error),
 }
 
+/// A trace spans this at the least: it is repeated to the end of the simulation.
+const SPANS: Nanos = Nanos::from_secs(1);
 /// So many bad lines are shown.
 const SHOWN: usize = 10;
 
@@ -131,6 +133,11 @@ impl Nodes {
         let (Some(first), Some(last)) = (all().map(|s| s.at).min(), all().map(|s| s.at).max()) else {
             return Err(TraceError::Nothing("there is no sample in it"));
         };
+        if last.since(first) < SPANS {
+            return Err(TraceError::Nothing(
+                "its samples span less than a second; a trace has some of several moments",
+            ));
+        }
         let longest = self.samples.iter().map(Vec::len).max().unwrap_or(1) as u64;
         let step = Nanos(last.since(first).0 / (longest.max(2) - 1)).max(Nanos(1));
         let length = last.since(first).plus(step);

@@ -87,7 +87,7 @@ pub(super) struct ClusterArgs {
     #[arg(long, value_name = "TIME", default_value = "1min")]
     patience: Nanos,
 
-    /// Effective context-switch time: registers, caches.
+    /// Effective context-switch time (registers, caches) in the pool and of parallel guests. What switching costs is shown for 100us and 500us.
     #[arg(long, value_name = "TIME", default_value = "100us")]
     switch: Nanos,
 
@@ -156,6 +156,8 @@ fn whole(number: f64) -> u32 {
 const WEEK: Nanos = Nanos::from_secs(7 * 86_400);
 /// Parts of a crowded pool's time.
 const PARTS: u32 = 10;
+/// What they last together at the least.
+const PARTS_LAST: Nanos = Nanos::from_secs(60);
 /// Batches, even where the crowded pool is simulated fewer times: each gives one value only.
 const BATCHES: u32 = 5;
 /// A batch that is not done after so long never will be.
@@ -223,8 +225,19 @@ fn setup(args: &ClusterArgs, notes: &mut Vec<String>) -> anyhow::Result<(Setup, 
         }
         Owners::Drawn(Arc::new(statistics))
     };
-    if nodes == 0 {
-        bail!("--nodes 0: a pool has a node at least");
+    let length = args.length.unwrap_or(length);
+    let nothing = [
+        ("--nodes", nodes == 0, "a pool has a node at least"),
+        ("--runs", args.runs == Some(0), "run it once at least"),
+        ("--length", length < PARTS_LAST, "the pool is simulated for a minute at least"),
+        ("--work", args.work == Nanos::ZERO, "a guest has work; write a time, like 10min"),
+        ("--bandwidth", args.bandwidth.0 == 0, "nothing could move; write a size, like 512KiB"),
+    ];
+    if let Some((option, _, why)) = nothing.iter().find(|(_, is_so, _)| *is_so) {
+        bail!("{option}: {why}");
+    }
+    if !(args.guests > 0.0 && args.guests.is_finite()) {
+        bail!("--guests {}: there is a guest at least; write a number above 0, like 0.5", args.guests);
     }
     let (mut work, mut arrivals) = (vec![args.work], Vec::new());
     let mut guests = whole((args.guests * f64::from(nodes)).round().max(1.0));
@@ -249,7 +262,7 @@ fn setup(args: &ClusterArgs, notes: &mut Vec<String>) -> anyhow::Result<(Setup, 
         guests = u32::try_from(history.work.len()).unwrap_or(u32::MAX).max(guests);
         (work, arrivals) = (history.work, history.arrivals);
     }
-    let transfer_s = args.checkpoint.0 as f64 / args.bandwidth.0.max(1) as f64;
+    let transfer_s = args.checkpoint.0 as f64 / args.bandwidth.0 as f64;
     let setup = Setup {
         nodes,
         owners,
@@ -264,7 +277,7 @@ fn setup(args: &ClusterArgs, notes: &mut Vec<String>) -> anyhow::Result<(Setup, 
         policy: GuestPolicy::LingerLonger,
         seed: args.seed,
     };
-    Ok((setup, args.length.unwrap_or(length)))
+    Ok((setup, length))
 }
 
 fn open(path: &Path) -> anyhow::Result<BufReader<std::fs::File>> {

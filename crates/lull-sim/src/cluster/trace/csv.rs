@@ -33,8 +33,14 @@ pub(super) fn read(text: impl BufRead) -> Result<Nodes, TraceError> {
             }
         }
         let line = record.position().map_or(0, csv::Position::line);
-        let is_head = std::mem::take(&mut first) && record.iter().eq(COLUMNS);
-        if is_head {
+        if std::mem::take(&mut first)
+            && COLUMNS.iter().all(|column| record.iter().any(|field| field == *column))
+        {
+            if record.iter().ne(COLUMNS) {
+                let problem = format!("the columns are in another order; write {}", COLUMNS.join(","));
+                bad.add(line, &record.iter().collect::<Vec<_>>().join(","), problem);
+                break;
+            }
             continue;
         }
         if let Err(problem) = add(&record, &mut nodes) {
@@ -65,7 +71,7 @@ fn add(record: &csv::StringRecord, nodes: &mut Nodes) -> Result<(), String> {
     let part = |name: &str, text: &str| match text.parse::<f32>() {
         Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
         Ok(_) => Err(format!("{name} is {text}; it is a share from 0 to 1 (12% is 0.12)")),
-        Err(_) => Err(format!("{name} is '{text}', which is not a number from 0 to 1")),
+        Err(_) => Err(format!("{name} is '{text}', which is not a number; write a share from 0 to 1")),
     };
     let (load, memory) = (part("cpu", cpu)?, part("mem", mem)?);
     let in_use = match active {

@@ -24,6 +24,18 @@ fn a_csv_with_and_without_its_head() {
 }
 
 #[test]
+fn a_trace_of_one_moment_is_none() {
+    let one = owners("a,5,0.1,0.1,1\nb,5,0.1,0.1,0\n".as_bytes(), GAP);
+    assert!(matches!(one, Err(TraceError::Nothing(why)) if why.contains("several moments")), "{one:?}");
+}
+
+#[test]
+fn columns_in_another_order_are_told_once() {
+    let found = bad("time,node,cpu,mem,owner_active\n0,a,0.1,0.1,1\n60,a,0.1,0.1,1\n");
+    assert!(matches!(&found[..], [(1, why)] if why.contains("another order")), "{found:?}");
+}
+
+#[test]
 fn every_bad_line_is_named_with_what_to_do() {
     let text = "node,time,cpu,mem,owner_active\na,0,0.1,0.1,1\na,-5,0.1,0.1,1\na,x,0.1,0.1,1\na,10,12,0.1,1\na,20,0.1\n,30,0.1,0.1,0\n\
                 a,40,0.1,0.1,maybe\na,50,0.1,nan,1\na,60,0.1,0.1,1\na,55,0.1,0.1,1\n";

@@ -100,10 +100,13 @@ pub(crate) struct DiskSummary {
 }
 
 impl DiskSummary {
-    /// Whether no more was lost than promised; `None` when neither is known.
+    /// Whether no more was lost than promised; `None` when neither is known. What is booked before the audit knows anything is booked
+    /// with caution, and refutes nothing.
     fn keeps(&self, promised: f64) -> Option<bool> {
-        let is_refuted = self.lost_worst > promised || self.loss.is_some_and(|loss| loss.least > promised);
-        let is_proved = self.loss.and_then(|loss| loss.most).is_some_and(|most| most <= promised);
+        let most = self.loss.and_then(|loss| loss.most);
+        let is_refuted = self.loss.is_some_and(|loss| loss.least > promised)
+            || (most.is_some() && self.lost_worst > promised);
+        let is_proved = most.is_some_and(|most| most <= promised);
         (is_refuted || is_proved).then_some(!is_refuted)
     }
 
@@ -113,18 +116,14 @@ impl DiskSummary {
             .late
             .map(|late| format!(", {:.2}% of its requests were late", late * 100.0))
             .unwrap_or_default();
-        let audit = match self.loss {
+        let finding = match self.loss {
             Some(LossSummary { least, most: Some(most), .. }) => {
-                format!("audit: {} to {}", percent(least), percent(most))
+                let [lost, least, most] = [self.lost, least, most].map(percent);
+                format!("the foreground lost {lost} of its time{late} (audit: {least} to {most})")
             }
-            _ => "audit: too little was compared".to_owned(),
+            _ => format!("too little was compared to say what the foreground lost{late}"),
         };
-        format!(
-            "the foreground lost {} of its time{late} ({audit}); at most {} is promised: {}",
-            percent(self.lost),
-            percent(promised),
-            verdict(self.keeps(promised))
-        )
+        format!("{finding}; at most {} is promised: {}", percent(promised), verdict(self.keeps(promised)))
     }
 }
 

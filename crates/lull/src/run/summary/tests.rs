@@ -61,6 +61,7 @@ fn a_promise_is_kept_broken_or_open() {
     assert_eq!(kept(0.02, 0.0, Some(0.049)), Some(true));
     assert_eq!((kept(0.06, 0.0, Some(0.049)), kept(0.02, 0.06, None)), (Some(false), Some(false)));
     assert_eq!((kept(0.02, 0.01, Some(0.2)), kept(0.02, 0.0, None)), (None, None));
+    assert_eq!(kept(2.75, 0.0, None), None, "booked before anything is known");
     let told = lost(0.02, 0.01, Some(0.2)).lost_text(0.05);
     assert!(told.contains("lost 2.0%") && told.contains("1.0% to 20.0%") && told.contains("5.0%"), "{told}");
     assert!(lost(0.02, 0.0, None).lost_text(0.05).contains("too little"));

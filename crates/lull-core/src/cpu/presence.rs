@@ -14,7 +14,7 @@
 //!                  it is empty
 //! ```
 
-use crate::share::Share;
+use crate::share::{Loss, Share};
 use crate::time::Nanos;
 
 /// Who is looked at.
@@ -31,11 +31,10 @@ struct Size {
 /// Less than half a millisecond is a daemon's; 125 ms without work empty the bucket.
 const FOREGROUND: Size =
     Size { leak: Share::percent(2), begins: Nanos::from_micros(500), cap: Nanos::from_micros(2500) };
-/// A burst on the job's CPU takes twice as long at the worst, and of two CPUs a job that uses a tenth of one meets one burst in twenty: no
-/// more is lost than the promise, though nobody tests. It begins with more than leaks between two looks, which are 100 ms apart; 250 ms
-/// without work empty the bucket.
-const JOB: Size =
-    Size { leak: Share::percent(10), begins: Nanos::from_millis(15), cap: Nanos::from_millis(25) };
+/// It begins with more than leaks between two looks, which are 100 ms apart; at the largest leak 250 ms without work empty the bucket.
+const JOB: Size = Size { leak: LIGHT, begins: Nanos::from_millis(15), cap: Nanos::from_millis(25) };
+/// A job that uses more of one CPU than this is tested, whatever is promised.
+const LIGHT: Share = Share::percent(10);
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -51,9 +50,12 @@ impl Presence {
         Self::of(FOREGROUND)
     }
 
-    /// Of the job.
-    pub fn of_job() -> Self {
-        Self::of(JOB)
+    /// Of the job, on a machine of so many CPUs whose foreground may lose `promise`. A burst on the job's CPU takes twice as long at the
+    /// worst, and a job that uses a share `f` of one of `n` CPUs meets `f / n` of the bursts: with `f` up to `n` times the promise no more than that is
+    /// lost, though nobody tests.
+    pub fn of_job(promise: Loss, cpus: u32) -> Self {
+        let leak = Share::ppm(promise.as_ppm().saturating_mul(cpus).min(LIGHT.as_ppm()));
+        Self::of(Size { leak, ..JOB })
     }
 
     fn of(size: Size) -> Self {

@@ -87,16 +87,35 @@ fn job_works(job: &mut Presence, from_s: u64, share: u64, look_ms: u64) -> bool 
 fn a_job_that_waits_for_its_disk_is_not_at_work_on_the_cpus_until_it_computes() {
     for look_ms in [1, 10, 100] {
         for (share, at_work) in [(2, false), (5, false), (10, false), (30, true), (100, true)] {
-            assert_eq!(job_works(&mut Presence::of_job(), 0, share, look_ms), at_work, "{share} {look_ms}");
+            assert_eq!(
+                job_works(&mut Presence::of_job(Loss::percent(5), 2), 0, share, look_ms),
+                at_work,
+                "{share} {look_ms}"
+            );
         }
-        let mut job = Presence::of_job();
+        let mut job = Presence::of_job(Loss::percent(5), 2);
         assert!(job_works(&mut job, 0, 100, look_ms));
         assert!(!job_works(&mut job, 2, 5, look_ms), "two seconds later, {look_ms}");
     }
-    let mut held = Presence::of_job();
+    let mut held = Presence::of_job(Loss::percent(5), 2);
     let at = Nanos::from_secs(1);
     assert!(!held.look(at, at));
     assert!(held.look(at, at.plus(MILLI.times(40))), "time in which it was held is left out");
+}
+
+#[test]
+fn how_much_is_little_follows_what_may_be_lost() {
+    for (percent, cpus, share, at_work) in [
+        (1, 2, 1, false),
+        (1, 2, 8, true),
+        (5, 1, 4, false),
+        (5, 1, 9, true),
+        (5, 64, 9, false),
+        (5, 64, 30, true),
+    ] {
+        let mut job = Presence::of_job(Loss::percent(percent), cpus);
+        assert_eq!(job_works(&mut job, 0, share, 100), at_work, "{percent}% of {cpus}: {share}");
+    }
 }
 
 #[test]

@@ -134,7 +134,7 @@ impl Cpu {
             totals,
             wants: false,
             used: now,
-            job: Presence::of_job(),
+            job: Presence::of_job(aim.promise, count),
             free: Nanos::ZERO,
             turned: now,
             late: None,

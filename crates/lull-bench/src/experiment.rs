@@ -60,8 +60,6 @@ use trial::Foreground;
 pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 /// Directory of the data files within `--dir`.
 const DATA: &str = "lull-bench-data";
-/// Size of each of the files in cases of many.
-const FILE: Bytes = Bytes(8 * Bytes::MIB);
 
 /// The directory of the data files within `--dir`, made. Of `--dir` itself only the last part is, and that is said: with a wrong path gigabytes
 /// would go to another disk than was meant, and that one would be measured.
@@ -175,7 +173,7 @@ impl Bench<'_> {
 
     fn files(&self, directory: &Path) -> Result<Tree, Error> {
         let args = self.args;
-        corpus::tree(&directory.join("files"), args.data_size, Sizes::Equal(FILE), args.common.seed)
+        corpus::tree(&directory.join("files"), args.data_size, Sizes::Equal(disk::FILE), args.common.seed)
     }
 
     fn slow(&mut self) -> Result<(), Error> {

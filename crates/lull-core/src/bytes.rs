@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::decimal;
+
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -52,30 +54,12 @@ impl FromStr for Bytes {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let fail = |problem| ParseBytesError { text: text.to_owned(), problem };
-        let body = text.trim();
-        let split = body.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(body.len());
-        let (number, unit) = body.split_at(split);
+        let (number, unit) = decimal::split(text);
         let (_, scale) = UNITS
             .iter()
-            .find(|(name, _)| *name == unit.trim())
+            .find(|(name, _)| *name == unit)
             .ok_or_else(|| fail("the unit is not one of B, KiB, MiB, GiB, TiB, kB, MB, GB"))?;
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if whole.is_empty() || fraction.contains('.') || fraction.len() > 9 {
-            return Err(fail("it does not start with a plain number"));
-        }
-        let whole: u64 = whole.parse().map_err(|_| fail("the number is too large"))?;
-        let mut part = 0_u128;
-        let mut place = 1_u128;
-        for digit in fraction.bytes() {
-            place *= 10;
-            part = part * 10 + u128::from(digit - b'0');
-        }
-        let part = u64::try_from(part * u128::from(*scale) / place).map_err(|_| fail("it is too large"))?;
-        whole
-            .checked_mul(*scale)
-            .and_then(|w| w.checked_add(part))
-            .map(Self)
-            .ok_or_else(|| fail("it is too large"))
+        decimal::scaled(number, *scale).map(Self).map_err(fail)
     }
 }
 

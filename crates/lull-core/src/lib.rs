@@ -43,6 +43,7 @@ pub mod bytes;
 pub mod clean;
 pub mod control;
 pub mod cpu;
+mod decimal;
 pub mod derive;
 pub mod histogram;
 pub mod hold;

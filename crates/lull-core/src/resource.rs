@@ -163,20 +163,21 @@ impl Resource {
 
     /// Whether a request that arrived now would start at once.
     pub fn admits(&self, now: Nanos) -> bool {
-        self.state(now).admits_background() && {
-            let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
-            let in_service = self.in_service(now).saturating_add(waiting);
-            let bytes = self.in_service_bytes(now).saturating_add(self.waiting_bytes);
-            self.fits(now, in_service, bytes, LEAST_BYTES)
-        }
+        let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+        let in_service = self.in_service(now).saturating_add(waiting);
+        self.state(now).admits_background() && self.fits(now, in_service, self.taken_bytes(now), LEAST_BYTES)
     }
 
     /// Whether everything that waits and `bytes` more, in however many requests, would start now.
     pub fn has_room(&self, now: Nanos, bytes: u64) -> bool {
-        let taken = self.in_service_bytes(now).saturating_add(self.waiting_bytes);
         self.state(now).admits_background()
             && self.setting.depth == u32::MAX
-            && taken.saturating_add(bytes) <= self.window_bytes(now)
+            && self.taken_bytes(now).saturating_add(bytes) <= self.window_bytes(now)
+    }
+
+    /// In service and waiting.
+    fn taken_bytes(&self, now: Nanos) -> u64 {
+        self.in_service_bytes(now).saturating_add(self.waiting_bytes)
     }
 
     /// Whether a request had to wait since this was last asked although the foreground would have let it start.

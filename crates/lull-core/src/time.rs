@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::decimal;
+
 /// Nanoseconds: a monotonic instant or a span between two of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
@@ -85,10 +87,7 @@ impl FromStr for Nanos {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let fail = |problem| ParseTimeError { text: text.to_owned(), problem };
-        let body = text.trim();
-        let split = body.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(body.len());
-        let (number, unit) = body.split_at(split);
-        let unit = unit.trim();
+        let (number, unit) = decimal::split(text);
         if number.is_empty() {
             return Err(fail("it does not start with a number"));
         }
@@ -98,18 +97,7 @@ impl FromStr for Nanos {
         let Some((_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
             return Err(fail("the unit is not one of ns, us, ms, s, min"));
         };
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if fraction.contains('.') || fraction.len() > 9 || (whole.is_empty() && fraction.is_empty()) {
-            return Err(fail("the number is not a plain decimal"));
-        }
-        let parse = |digits: &str| {
-            if digits.is_empty() { Ok(0) } else { digits.parse::<u64>() }.map_err(|_| fail("it is too large"))
-        };
-        let whole = parse(whole)?.checked_mul(*scale).ok_or_else(|| fail("it is too large"))?;
-        let digits = u32::try_from(fraction.len()).map_err(|_| fail("it is too long"))?;
-        let part = u128::from(parse(fraction)?) * u128::from(*scale) / 10_u128.pow(digits);
-        let part = u64::try_from(part).map_err(|_| fail("it is too large"))?;
-        whole.checked_add(part).map(Self).ok_or_else(|| fail("it is too large"))
+        decimal::scaled(number, *scale).map(Self).map_err(fail)
     }
 }
 

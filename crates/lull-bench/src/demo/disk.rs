@@ -11,7 +11,7 @@ use lull_core::Nanos;
 use super::act::{Act, SEED};
 use crate::contender::Contender;
 use crate::corpus::{self, Sizes};
-use crate::experiment::disk::{checksums, finished_file};
+use crate::experiment::disk::{FILE, checksums, finished_file};
 use crate::experiment::trial::{Foreground, Job, Meter, Reader};
 use crate::process::{Program, shown};
 use crate::units::{Bytes, mb_per_s};
@@ -22,8 +22,6 @@ const AREA: Bytes = Bytes(512 * Bytes::MIB);
 /// The job's files are made in pieces of this size, for so long at most: a slow disk gets fewer.
 const PIECE: Bytes = Bytes(128 * Bytes::MIB);
 const MAKING: Nanos = Nanos::from_secs(20);
-/// Size of each file that the job reads.
-const FILE: Bytes = Bytes(8 * Bytes::MIB);
 const THINK: Nanos = Nanos::from_micros(200);
 
 /// The act with its files.

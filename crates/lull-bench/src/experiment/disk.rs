@@ -11,7 +11,7 @@ use crate::contender::Contender;
 use crate::corpus::{self, Tree};
 use crate::load::think;
 use crate::process::Program;
-use crate::units::whole;
+use crate::units::{Bytes, whole};
 
 pub mod args;
 
@@ -23,6 +23,8 @@ const SLOW_SERVICE: Nanos = Nanos::from_millis(20);
 const THINK: Nanos = Nanos::from_micros(200);
 /// A tree counts as cold when less than this share of it is cached.
 const COLD: f64 = 0.01;
+/// Size of each file where the background reads many.
+pub const FILE: Bytes = Bytes(8 * Bytes::MIB);
 
 /// What runs in the background of a case.
 #[derive(Clone, Debug)]

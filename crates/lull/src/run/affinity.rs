@@ -14,8 +14,9 @@
 //! A window lasts for two writes to the job's cpuset, and the calls that came since the last one are made in it. So the
 //! foreground's buffer stays its own, but for a part in [`PAUSES`] + 1 of the time at most.
 //!
-//! Edge cases: a call that comes while the job has all CPUs waits, too: once let go it may be overtaken by the next confinement. A call that cannot be made in its caller's place goes on as it is ([`affinity::make_for`]). Where nobody listens (`--gate none`),
-//! the kernel answers as it is. Who reads `/proc/self/status` instead of asking sees the moment's CPUs.
+//! Edge cases: a call that comes while the job has all CPUs waits, too: once let go it may be overtaken by the next confinement. A call
+//! that cannot be made in its caller's place goes on as it is ([`affinity::make_for`]). Where nobody listens (`--gate none`), the kernel
+//! answers as it is. Who reads `/proc/self/status` instead of asking sees the moment's CPUs.
 //!
 //! Source: `user_cpus_ptr` in kernel/sched/core.c (Linux 6.2).
 

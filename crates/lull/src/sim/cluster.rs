@@ -156,8 +156,8 @@ fn whole(number: f64) -> u32 {
 const WEEK: Nanos = Nanos::from_secs(7 * 86_400);
 /// Parts of a crowded pool's time.
 const PARTS: u32 = 10;
-/// What they last together at the least.
-const PARTS_LAST: Nanos = Nanos::from_secs(60);
+/// A pool is simulated for so long at the least.
+const SHORTEST: Nanos = Nanos::from_secs(60);
 /// Batches, even where the crowded pool is simulated fewer times: each gives one value only.
 const BATCHES: u32 = 5;
 /// A batch that is not done after so long never will be.
@@ -229,7 +229,7 @@ fn setup(args: &ClusterArgs, notes: &mut Vec<String>) -> anyhow::Result<(Setup, 
     let nothing = [
         ("--nodes", nodes == 0, "a pool has a node at least"),
         ("--runs", args.runs == Some(0), "run it once at least"),
-        ("--length", length < PARTS_LAST, "the pool is simulated for a minute at least"),
+        ("--length", length < SHORTEST, "the pool is simulated for a minute at least"),
         ("--work", args.work == Nanos::ZERO, "a guest has work; write a time, like 10min"),
         ("--bandwidth", args.bandwidth.0 == 0, "nothing could move; write a size, like 512KiB"),
     ];

@@ -23,10 +23,10 @@ fn paper_gain(policy: GuestPolicy) -> Option<f64> {
 /// `1.23 ± 0.04`, with a factor and digits.
 fn with(estimate: &Estimate, factor: f64, digits: usize) -> String {
     let mean = estimate.mean * factor;
-    if mean.is_nan() {
+    if !mean.is_finite() {
         return "-".to_owned();
     }
-    match estimate.half {
+    match estimate.half.filter(|half| half.is_finite()) {
         Some(half) => format!("{mean:.digits$} ± {:.digits$}", half * factor),
         None => format!("{mean:.digits$}"),
     }

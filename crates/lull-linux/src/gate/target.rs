@@ -121,6 +121,21 @@ pub fn is_sync(trap: &Trap) -> bool {
         .contains(&trap.nr)
 }
 
+/// The descriptor that a trapped call reads, if it reads.
+pub fn source_of(trap: &Trap) -> Option<i32> {
+    match trap.nr {
+        libc::SYS_read
+        | libc::SYS_pread64
+        | libc::SYS_readv
+        | libc::SYS_preadv
+        | libc::SYS_preadv2
+        | libc::SYS_copy_file_range
+        | libc::SYS_splice => Some(descriptor(trap.args[0])),
+        libc::SYS_sendfile => Some(descriptor(trap.args[1])),
+        _ => None,
+    }
+}
+
 /// The read that a trapped call is about to do; `None` for calls that a page cache cannot serve or whose lengths lie
 /// in the caller's memory.
 pub fn read_of(trap: &Trap) -> Option<Read> {

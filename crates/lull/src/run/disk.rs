@@ -147,6 +147,11 @@ impl Disk {
         foreground.in_service > 0 || (latest > Nanos::ZERO && now.since(latest) < LATELY)
     }
 
+    /// Whether the kernel's read-ahead would bring more at once than the window allows.
+    pub(crate) fn bounds_read_ahead(&self, now: Nanos) -> bool {
+        self.is_contended(now) && self.resource.window_bytes(now) < self.traits.read_ahead_bytes
+    }
+
     /// What the foreground does and loses here; nothing where the sensor cannot say what it loses, and where a fixed interval
     /// is kept whatever it costs.
     pub(crate) fn usage(&mut self, now: Nanos) -> Use {

@@ -328,6 +328,12 @@ impl Engine {
         let Some(Place { disk, inode, size_bytes, reads }) = self.place_of(now, trap) else {
             return Verdict::Pass;
         };
+        if reads
+            && self.disks[disk].bounds_read_ahead(now)
+            && let Some(fd) = target::source_of(trap)
+        {
+            self.reader.adopt(trap.tid, fd, inode, disk);
+        }
         let read_ahead_bytes =
             if self.reader.follows(inode) { 0 } else { self.disks[disk].traits.read_ahead_bytes };
         if reads
@@ -564,7 +570,7 @@ impl Engine {
         let background = started.saturating_sub(self.granted_calls);
         let is_held = self.wants_held(now);
         if self.reader.is_due(now, is_held) {
-            let pids = if background > self.background_seen || self.reader.is_following() {
+            let pids = if background > self.background_seen || self.reader.wants_look(now) {
                 self.family.pids()
             } else {
                 Vec::new()

@@ -1,12 +1,15 @@
 //! Reading ahead for the job while the foreground is at work: which of its files are followed, and whose turn it is.
 //!
-//! The job's descriptors are looked through every millisecond, or as often as takes a tenth of the time where there are many, and
+//! A file that is read by trapped calls is followed from the first of them on, before it goes on ([`Reader::adopt`]): the kernel then reads
+//! nothing ahead, and each call is a request of its own size that waits for its turn. Who reads so gets no pieces: they would take the turns of his calls.
+//!
+//! For files that are read without being trapped the job's descriptors are looked through every millisecond, or as often as takes a tenth of the time where there are many, and
 //! only while the foreground is at work and the job makes requests that no gate has seen. While it makes none, whether it does is
 //! asked less and less often: each question wakes lull beside a foreground that may want the CPU. A job that is held opens and
 //! reads nothing: it is looked at once, for what it did last, and not at once when it is let go. Each piece is a background request like any other: it has a ticket, waits
 //! in its disk's queue and is read when it is let go. Policy: [`lull_core::ahead`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,6 +23,10 @@ const LOOK_EVERY: Nanos = Nanos::from_millis(1);
 const LOOK_EVERY_AT_REST: Nanos = Nanos::from_millis(16);
 /// With many descriptors: from one look to the next so many times what it took.
 const COST_SHARE: u64 = 10;
+/// A file that is read by trapped calls is let go so soon after it was closed.
+const CLOSED_WITHIN: Nanos = Nanos::from_millis(50);
+/// Threads whose process is known, and descriptors that are read past the page cache; more are asked about again.
+const MAX_KNOWN: usize = 1024;
 /// Files followed at once; a job with more reads the rest without read-ahead of ours.
 const MAX_FILES: usize = 64;
 /// A burst that is in the device cannot be broken off: tries, one for each look.
@@ -34,6 +41,8 @@ struct Followed {
     /// The piece that waits for its turn.
     asked: Option<(u64, Piece)>,
     seen: bool,
+    /// It is read by calls that wait for turns of their own.
+    by_calls: bool,
     /// How often a read-ahead of the kernel may still be broken off.
     breaks: u32,
     /// Up to where the kernel may have read ahead; none before the first look.
@@ -45,6 +54,22 @@ struct Followed {
 }
 
 impl Followed {
+    fn new(file: OpenFile, disk: usize) -> Self {
+        Self {
+            file,
+            // Position zero is where it was opened: whatever has been read since shows that it is being read.
+            ahead: Ahead::new(0),
+            disk,
+            asked: None,
+            seen: true,
+            by_calls: false,
+            breaks: BREAKS,
+            reach: None,
+            broken_until: 0,
+            is_second: false,
+        }
+    }
+
     /// Ends the kernel's own read-ahead, which goes on for a while after it was turned off; one of `breaks` is used if pages had to be
     /// looked at.
     fn break_off(&mut self, read_ahead_bytes: u64, breaks: &mut u32) {
@@ -90,8 +115,14 @@ pub(crate) struct Reader {
     /// When the next look is due, and whether the job was held at the last one.
     next: Nanos,
     looked_held: bool,
+    /// When the descriptors were last looked through.
+    looked: Nanos,
     /// From the last look to the next, at the least.
     pause: Nanos,
+    /// Of threads that have read.
+    process_of: HashMap<u32, i32>,
+    /// Descriptors that are not read through the page cache.
+    direct: HashSet<Slot>,
     /// Whether there may be a piece to ask for: somebody has read since the last time there was none.
     has_moved: bool,
     next_ticket: u64,
@@ -115,6 +146,12 @@ impl Reader {
         (!(is_held && self.looked_held)).then_some(self.next)
     }
 
+    /// Whether there are files whose reading has to be seen, or that may have been closed.
+    pub(crate) fn wants_look(&self, now: Nanos) -> bool {
+        self.files.values().any(|followed| !followed.by_calls)
+            || (self.is_following() && now.since(self.looked) >= CLOSED_WITHIN)
+    }
+
     /// Looks through the descriptors of these processes; `disk_of` tells which disk serves a
     /// file system, and how many bytes the kernel reads ahead there. None of them: the job made no request that matters.
     pub(crate) fn look(
@@ -126,7 +163,10 @@ impl Reader {
         let began = clock::now();
         self.looked_held = is_held;
         self.has_moved = true;
-        self.files.values_mut().for_each(|followed| followed.seen = false);
+        if !pids.is_empty() {
+            self.looked = began;
+            self.files.values_mut().for_each(|followed| followed.seen = false);
+        }
         let mut breaks = BREAKS_PER_LOOK;
         for slot in pids.iter().flat_map(|pid| slots(*pid)) {
             if let Some(followed) = self.files.get_mut(&slot) {
@@ -139,29 +179,55 @@ impl Reader {
                 && let Some((disk, read_ahead_bytes)) = disk_of(file.dev)
             {
                 file.stop_kernel_read_ahead();
-                // Position zero is where it was opened: whatever has been read since shows that it is being read.
-                let ahead = Ahead::new(0);
-                let mut followed = Followed {
-                    file,
-                    ahead,
-                    disk,
-                    asked: None,
-                    seen: true,
-                    breaks: BREAKS,
-                    reach: None,
-                    broken_until: 0,
-                    is_second: false,
-                };
+                let mut followed = Followed::new(file, disk);
                 followed.break_off(read_ahead_bytes, &mut breaks);
                 self.files.insert(slot, followed);
             }
         }
-        // A piece that still waits keeps its file until it is let go.
-        self.files.retain(|_, followed| followed.seen || followed.asked.is_some());
+        // A piece that still waits keeps its file until it is let go. What is not seen may be open elsewhere, or no regular file.
+        self.files.retain(|_, followed| {
+            let stays = followed.seen || followed.asked.is_some();
+            if !stays {
+                followed.file.restore_kernel_read_ahead();
+            }
+            stays
+        });
         let ended = clock::now();
         let longest = if pids.is_empty() { LOOK_EVERY_AT_REST } else { LOOK_EVERY };
         self.pause = self.pause.times(2).max(LOOK_EVERY).min(longest);
         self.next = ended.plus(ended.since(began).times(COST_SHARE).max(self.pause));
+    }
+
+    /// A trapped call of thread `tid` is about to read from a file on `disk`: the kernel reads nothing ahead of it.
+    pub(crate) fn adopt(&mut self, tid: u32, fd: i32, inode: u64, disk: usize) {
+        let Some(pid) = self.process_of(tid) else { return };
+        let slot = Slot { pid, fd, inode };
+        if let Some(followed) = self.files.get_mut(&slot) {
+            followed.by_calls = true;
+        } else if self.files.len() < MAX_FILES && !self.direct.contains(&slot) {
+            let Some(file) = OpenFile::open(&slot) else {
+                if self.direct.len() >= MAX_KNOWN {
+                    self.direct.clear();
+                }
+                self.direct.insert(slot);
+                return;
+            };
+            file.stop_kernel_read_ahead();
+            self.files.insert(slot, Followed { by_calls: true, breaks: 0, ..Followed::new(file, disk) });
+        }
+    }
+
+    fn process_of(&mut self, tid: u32) -> Option<i32> {
+        if self.process_of.len() >= MAX_KNOWN {
+            self.process_of.clear();
+        }
+        if let Some(pid) = self.process_of.get(&tid) {
+            return Some(*pid);
+        }
+        let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+        let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()?;
+        self.process_of.insert(tid, pid);
+        Some(pid)
     }
 
     /// New requests, one per file at most: their disks, tickets and bytes.
@@ -170,7 +236,11 @@ impl Reader {
         if !std::mem::take(&mut self.has_moved) {
             return tickets;
         }
-        for followed in self.files.values_mut().filter(|followed| followed.seen && followed.asked.is_none()) {
+        for followed in self
+            .files
+            .values_mut()
+            .filter(|followed| followed.seen && !followed.by_calls && followed.asked.is_none())
+        {
             let Some(position) = followed.file.position() else { continue };
             if let Some(piece) = followed.ahead.next_piece(position, followed.file.size_bytes) {
                 self.next_ticket += 1;

@@ -272,6 +272,11 @@ impl Cpus {
         self.raw().iter().map(move |cpu| self.busy(cpu, now))
     }
 
+    /// How often the foreground's waits for I/O ended, CPU by CPU: where the interrupts are that wake it.
+    pub fn io_ended_each(&self) -> impl Iterator<Item = u64> + '_ {
+        self.raw().iter().map(|cpu| cpu.io_ended.load(Ordering::Relaxed))
+    }
+
     fn begin(&self, now: Nanos) {
         self.shared().watched_ns.store(now.0.max(1), Ordering::SeqCst);
     }

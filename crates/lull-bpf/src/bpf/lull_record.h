@@ -143,7 +143,8 @@ struct lull_cpu {
 	lull_u64 crowded;    /* ... while every CPU ran somebody, background among them */
 	struct lull_histogram delay[2];	   /* wake-up to running */
 	struct lull_histogram response[2]; /* wake-up to the next sleep */
-	lull_u64 unused[4];
+	lull_u64 io_ended;		   /* wake-ups that this CPU made out of waits for I/O */
+	lull_u64 unused[3];
 };
 
 /* All CPUs together. */

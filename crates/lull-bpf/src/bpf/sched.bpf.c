@@ -187,6 +187,21 @@ static __always_inline __u64 burst_of(struct lull_sched *all, struct task *task)
 	return task->woken_ns >= all->watched_ns ? task->woken_ns : 0;
 }
 
+/* A bit field, whose place each kernel tells. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct task_struct___waits {
+	unsigned int in_iowait : 1;
+};
+#pragma clang attribute pop
+
+static __always_inline int waits_for_io(struct task_struct *task)
+{
+	struct task_struct___waits *waits = (void *)task;
+
+	return bpf_core_field_exists(waits->in_iowait) &&
+	       BPF_CORE_READ_BITFIELD_PROBED(waits, in_iowait);
+}
+
 /* A task that may be foreground is woken. */
 static __always_inline void waking(void *ctx, struct task_struct *woken, int is_new)
 {
@@ -219,6 +234,8 @@ static __always_inline void waking(void *ctx, struct task_struct *woken, int is_
 		task->ran = 0;
 		task->loaded = running >= ONE_BACKGROUND;
 		cpu->began++;
+		if (waits_for_io(woken))
+			cpu->io_ended++;
 		if (task->loaded && (__u32)running + (running >> 32) >= all->online)
 			cpu->crowded++;
 	}

@@ -34,7 +34,8 @@ pub(crate) struct RawCpu {
     pub(crate) crowded: AtomicU64,
     pub(crate) delay: [RawHistogram; 2],
     pub(crate) response: [RawHistogram; 2],
-    unused: [u64; 4],
+    pub(crate) io_ended: AtomicU64,
+    unused: [u64; 3],
 }
 
 /// `struct lull_sched`.

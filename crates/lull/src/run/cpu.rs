@@ -36,6 +36,10 @@ const SPACING_AT_REST: Nanos = Nanos::from_millis(8);
 const IN_A_ROW: Nanos = Nanos::from_millis(50);
 /// A share of the time that is lent is a part of each of these.
 const PERIOD: Nanos = Nanos::from_millis(100);
+/// What a wait of the foreground's for I/O that ends on a CPU counts for there, beside CPU time. The interrupt comes to that CPU whatever is
+/// lent, and a foreground that has to sleep on another one is woken from afar each time: 20 µs in a virtual machine, and most that it computes for such a
+/// wait is less than this.
+const IO_ENDED: Nanos = Nanos::from_micros(100);
 /// CPUs are exchanged when the foreground uses one of them less by this share of a CPU.
 const MARGIN: f64 = 0.1;
 /// The job wants the CPU if it used this share of one between two looks, and for so long after: one that reads and computes in
@@ -82,8 +86,8 @@ pub(crate) struct Cpu {
     chosen: Nanos,
     /// Where lull's own threads run.
     follows: CpuSet,
-    /// CPU time of the foreground on each CPU when CPUs were last chosen.
-    busy: Vec<Nanos>,
+    /// What each CPU is worth to the foreground, summed, when CPUs were last chosen.
+    worth: Vec<Nanos>,
     totals: CpuTotals,
     wants: bool,
     /// When the job last used a CPU.
@@ -130,7 +134,7 @@ impl Cpu {
             woken: Nanos::ZERO,
             spaced: None,
             chosen: now,
-            busy: Vec::new(),
+            worth: Vec::new(),
             totals,
             wants: false,
             used: now,
@@ -264,12 +268,16 @@ impl Cpu {
     /// Confines the job to those CPUs that the foreground uses least.
     fn lend(&mut self, now: Nanos) {
         let span = now.since(self.chosen);
-        let busy: Vec<Nanos> = self.cpus.busy_each(now).map(|[foreground, _]| foreground).collect();
+        let busy = self.cpus.busy_each(now).map(|[foreground, _]| foreground);
+        let worth: Vec<Nanos> = busy
+            .zip(self.cpus.io_ended_each())
+            .map(|(busy, waits)| busy.plus(IO_ENDED.times(waits)))
+            .collect();
         let used = |cpu: u32| {
             let at = |times: &[Nanos]| {
                 usize::try_from(cpu).ok().and_then(|cpu| times.get(cpu)).copied().unwrap_or_default()
             };
-            at(&busy).since(at(&self.busy)).0 as f64 / (span.0 as f64).max(1.0)
+            at(&worth).since(at(&self.worth)).0 as f64 / (span.0 as f64).max(1.0)
         };
         // A kernel that refuses leaves the job all CPUs, where its class protects.
         let _ = self.gate.lend(usize::try_from(self.lent.cpus).unwrap_or(usize::MAX), used, MARGIN);
@@ -281,7 +289,7 @@ impl Cpu {
             lend::follow(lent);
         }
         if span >= CHOOSE_EVERY {
-            (self.busy, self.chosen) = (busy, now);
+            (self.worth, self.chosen) = (worth, now);
             self.tell_late(&self.cpus.report(now).response);
         }
     }

@@ -22,6 +22,8 @@ const RECORDING_AT: usize = 8;
 const SYNCS_TOLD_AT: usize = 12;
 /// Of `job`: its group in two halves, its root, its helper.
 const JOB_AT: usize = 16;
+/// Of `own`.
+const OWN_AT: usize = 32;
 /// What the names of programs begin with that count who waits for ext4, …
 const OF_SYNCS: &str = "lull_sync_";
 /// … which is there if this is.
@@ -75,7 +77,7 @@ impl BlockSensor {
         Self::load_for(Job::default(), protect)
     }
 
-    /// As [`load`](Self::load); what this job does is background, whatever I/O classes it sets.
+    /// As [`load`](Self::load); what this job and the calling process do is background, whatever I/O classes they set.
     ///
     /// # Errors
     /// As of [`load`](Self::load).
@@ -84,6 +86,7 @@ impl BlockSensor {
             for (place, word) in job.words().into_iter().enumerate() {
                 set_constant(open, JOB_AT + place * size_of::<u32>(), word);
             }
+            set_constant(open, OWN_AT, std::process::id());
             Ok(())
         })
     }

@@ -13,7 +13,7 @@
 //! | `cpu.idle` (group) | runs when no other group wants the CPU | no right to make a group, no cpu controller |
 //! | `SCHED_IDLE` | runs when no other task of the same CPU group wants the CPU | autogroup: only within the session |
 //! | nice 19 | a small share instead of none | only set where SCHED_IDLE can't be |
-//! | I/O class idle | the scheduler of a disk serves it last | schedulers `none`, `kyber`; it still is the sensors' tag |
+//! | I/O class idle | the scheduler of a disk serves it last | schedulers `none`, `kyber`; it still is the sensors' tag; [`io_class`] |
 //! | `oom_score_adj` | is the first to go when memory runs out | |
 //! | timer slack | timers may fire later, several at once | void under real-time classes |
 //!
@@ -29,12 +29,14 @@
 
 pub mod apply;
 pub mod force;
+pub mod io_class;
 mod plan;
 pub mod sessions;
 mod turn;
 mod unmark;
 
 pub use apply::{Mark, MarkSet, enter};
+pub use io_class::IoClass;
 pub use plan::{Choice, Effect, Plan, Reason};
 pub use turn::{come_first, let_others_run, run_promptly, serve_the_foreground};
 pub use unmark::Plain;

@@ -16,8 +16,8 @@
  *   block_rq_complete  the device is done with it
  *
  * The class is that of the first bio. What the job submits is background by the
- * job's group or descent, whatever I/O class it has chosen, and so is what
- * somebody submits who works for it, or in the name of its group. Of the others
+ * job's group or descent, whatever I/O class it has chosen, and so is what lull
+ * itself or somebody else submits who works for it, or in the name of its group. Of the others
  * ioprio class idle (the kernel derives it from SCHED_IDLE too) is background,
  * asynchronous writes are neutral (the flusher's, nobody waits for them), the
  * rest is foreground. With --protect only what is named is foreground.
@@ -169,6 +169,7 @@ struct {
 const volatile __u32 recording = 0;  /* each request that ends goes into `requests` */
 const volatile __u32 syncs_told = 0; /* `syncing` is kept */
 const volatile struct lull_job job = {};
+const volatile __u32 own = 0; /* reads ahead and writes for the job */
 
 static __always_inline int lull_is_of_this_job(struct task_struct *task)
 {
@@ -576,7 +577,7 @@ int BPF_PROG(lull_bio_queue, struct bio *bio)
 
 	if (!device_of(bio->bi_bdev->bd_disk, &slot))
 		return 0;
-	if (lull_is_of_this_job(task))
+	if (lull_is_of_this_job(task) || (own && own == (__u32)task->tgid))
 		tag = LULL_BACKGROUND;
 	else if (is_upkeep(task, bio->bi_opf))
 		tag = LULL_NEUTRAL;

@@ -32,6 +32,7 @@ use std::io;
 
 use crate::cgroup::{Confinement, JobGroup};
 use crate::root::Root;
+use crate::sense::processes::threads;
 use crate::stat_line::parent_of;
 use crate::topology::cpus::{CpuSet, cores, nodes};
 
@@ -288,12 +289,6 @@ impl Affinities {
         let alike = || self.threads.values().find(|known| known.confined == *current);
         ancestor.or_else(alike).map_or_else(|| current.clone(), |known| known.own.clone())
     }
-}
-
-/// The threads of a process now.
-fn threads(pid: i32) -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The CPUs that a thread may use.

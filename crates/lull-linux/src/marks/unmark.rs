@@ -3,9 +3,10 @@
 //! A mark goes only where it still is what lull has set: whatever a process has chosen since stays. An ordinary user may not raise a
 //! nice value again (setpriority(2)) unless RLIMIT_NICE allows it, nor lower `oom_score_adj` below what it was given.
 
-use super::apply::{IOPRIO_WHO_PROCESS, NICE_LOWEST, raised};
-use crate::probe::cpu::IOPRIO_IDLE;
+use super::apply::{NICE_LOWEST, raised};
+use super::io_class::IoClass;
 use crate::root::Root;
+use crate::sense::processes::threads;
 
 /// What a process has without marks.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +29,7 @@ impl Plain {
 
     /// Takes the marks off a process and its threads, as far as this user may.
     pub fn restore(self, pid: i32) {
-        let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return };
-        for tid in threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok()) {
-            self.restore_thread(tid);
-        }
+        threads(pid).into_iter().for_each(|tid| self.restore_thread(tid));
         let path = format!("/proc/{pid}/oom_score_adj");
         if Root::real().number(&path) == Some(raised(self.oom_score)) {
             // Refused to an ordinary user below the least that the process ever had.
@@ -40,12 +38,10 @@ impl Plain {
     }
 
     fn restore_thread(self, tid: libc::pid_t) {
+        IoClass::Idle.change_thread(tid, IoClass::None);
         let none = libc::sched_param { sched_priority: 0 };
         // SAFETY: integers, and one sched_param that lives through the call.
         unsafe {
-            if libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, tid) == i64::from(IOPRIO_IDLE) {
-                libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, tid, 0);
-            }
             if libc::sched_getscheduler(tid) == libc::SCHED_IDLE {
                 libc::sched_setscheduler(tid, libc::SCHED_OTHER, &raw const none);
             }

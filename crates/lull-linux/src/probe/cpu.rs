@@ -18,6 +18,8 @@ use crate::root::Root;
 const IOPRIO_WHO_PROCESS: libc::c_int = 1;
 /// Class idle (3) above 13 bits of level.
 pub(crate) const IOPRIO_IDLE: libc::c_int = 3 << 13;
+/// The lowest of the eight levels of class best-effort.
+pub(crate) const IOPRIO_LOWEST: libc::c_int = 2 << 13 | 7;
 
 /// Per-session CPU shares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

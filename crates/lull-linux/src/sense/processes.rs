@@ -62,10 +62,16 @@ impl Stat {
     }
 }
 
+/// The threads of a process now.
+pub(crate) fn threads(pid: i32) -> Vec<i32> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
 /// A process's own line tells the state of its first thread, which often waits for the others.
 fn a_thread_wants(pid: i32) -> bool {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lines = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+    let stat = |tid| std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok();
+    let lines = threads(pid).into_iter().filter_map(stat);
     lines.filter_map(|line| Stat::parse(&line)).any(|stat| stat.wants())
 }
 

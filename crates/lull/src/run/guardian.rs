@@ -20,6 +20,7 @@ use lull_linux::gate::{lend, stop};
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::relief;
 use lull_linux::job::shared::Shared;
+use lull_linux::marks::IoClass;
 use lull_linux::root::Root;
 use lull_linux::seccomp::Listener;
 use lull_linux::topology::cpus::CpuSet;
@@ -134,6 +135,7 @@ impl Guardian {
         stop::release(&self.shared);
         if let Some(group) = &self.group {
             let pids = group.procs().unwrap_or_default();
+            IoClass::Lowest.change(|| group.procs().unwrap_or_default(), IoClass::Idle);
             // A group that cannot be let go was never held.
             let _ = group.relieve();
             if group.confinement().is_none() {

@@ -19,9 +19,9 @@ use lull_linux::clock;
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::sessions::Sessions;
-use lull_linux::marks::{Mark, MarkSet, Plain, come_first, let_others_run};
+use lull_linux::marks::{IoClass, Mark, MarkSet, Plain, come_first, let_others_run};
 use lull_linux::root::Root;
-use lull_linux::seccomp::Listener;
+use lull_linux::seccomp::{Listener, Scope};
 use lull_linux::systemd::sleep;
 
 use super::adjust;
@@ -220,6 +220,13 @@ impl Supervisor {
         }
     }
 
+    /// What suits the job now. `is_gated`: its calls are, and its requests are seen.
+    fn io_class(&self, engine: &Engine, is_gated: bool) -> IoClass {
+        let is_gated = is_gated && self.settings.scope != Scope::None && self.settings.policy.marks_job();
+        let disks = engine.disks.iter().map(|disk| disk.traits.name.as_str());
+        if is_gated { IoClass::behind_a_gate(&Root::real(), disks) } else { IoClass::Idle }
+    }
+
     /// The option by which the CPUs were asked for, if they were.
     fn wish_for_cpus(&self) -> Option<&'static str> {
         let is_named = self.settings.named.contains(&ResourceChoice::Cpu);
@@ -330,6 +337,9 @@ impl Supervisor {
         if !listener.iter().filter(|_| !passes_early).all(receive) {
             return self.give_up();
         }
+        let io_class = self.io_class(&lock(&engine), bpf.is_some() && listener.is_some());
+        let ours = || [family.pids(), vec![std::process::id().cast_signed()]].concat();
+        IoClass::Idle.change(ours, io_class);
         self.notes.extend(notes);
         self.unmet.extend(unmet);
         let net_sensor = net.as_ref().map_or(-1, Net::wake_fd);
@@ -464,6 +474,7 @@ impl Supervisor {
             if wish.is_some() || (ending && self.settings.release_leftovers && !gate.is_empty()) {
                 let pids = family.pids();
                 lock(&engine).release_all(now);
+                io_class.change(ours, IoClass::Idle);
                 let count = release::let_go(&pids, gate.give_up(), plain);
                 if let Some(wish) = wish {
                     // Whoever asked may have gone.
@@ -494,6 +505,7 @@ impl Supervisor {
             }
         }
         lock(&engine).release_all(clock::now());
+        io_class.change(ours, IoClass::Idle);
         release_queues(&self.queues);
         gate.finish(&Shed { aim: self.settings.memory, born: self.born });
     }

@@ -151,6 +151,35 @@ fn root_each_wake_up_of_the_foreground_is_a_burst() {
 }
 
 #[test]
+fn root_a_wait_for_io_is_counted_where_it_ends_and_no_other_sleep_is() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = dir.path().join("file");
+    let path = file.display();
+    let script = format!(
+        "read go; dd if=/dev/zero of={path} bs=64k count=1 status=none; for i in 1 2 3 4 5 6 7 8; do          dd if={path} of=/dev/null bs=64k iflag=direct status=none; done; echo read; read go; sleep 0.05; sleep 0.05; echo slept"
+    );
+    let mut reader = Load::shell(&script);
+    let Some(sensor) = loaded(&only(reader.pid())) else { return };
+    let cpus = sensor.cpus();
+    let ended = || cpus.io_ended_each().sum::<u64>();
+    let mut answers = BufReader::new(reader.0.stdout.take().unwrap());
+    let mut questions = reader.0.stdin.take().unwrap();
+    let mut go = || {
+        let mut line = String::new();
+        writeln!(questions, "go").unwrap();
+        answers.read_line(&mut line).unwrap();
+        line
+    };
+    if !(go() == "read\n" && ended() > 0) {
+        eprintln!("SKIPPED: no direct read from {} has to wait", dir.path().display());
+        return;
+    }
+    let before = ended();
+    assert_eq!(go(), "slept\n");
+    assert!(ended() - before <= 1, "loading the program sleep may read it: {}", ended() - before);
+}
+
+#[test]
 fn root_work_that_the_background_asks_for_is_no_burst() {
     let mut echo = Load::shell("while read line; do echo $line; done");
     let Some(sensor) = loaded(&only(echo.pid())) else { return };

@@ -127,10 +127,8 @@ const START_SLOW: Nanos = Nanos::from_millis(10);
 const START_FAST: Nanos = Nanos::from_micros(100);
 /// A foreground latency that only slow devices have.
 const SLOW_NS: f64 = 1e6;
-/// The foreground counts as gone at the earliest after this time.
+/// The foreground counts as gone at the earliest after this time; one that was not seen for so long from the beginning is not there.
 const GONE: Nanos = Nanos::from_millis(20);
-/// A foreground not seen for this long from the beginning is not there.
-const UNSEEN: Nanos = Nanos::from_secs(1);
 
 impl Control {
     /// Nothing is known yet.
@@ -419,7 +417,7 @@ impl Control {
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a saturating cast")]
         let rate = self.rate() as u64;
-        Opening { share: Share::ppm(self.aim.budget.as_ppm() / OPENING_PART), rate, unseen: UNSEEN }
+        Opening { share: Share::ppm(self.aim.budget.as_ppm() / OPENING_PART), rate, unseen: GONE }
     }
 }
 

@@ -32,6 +32,7 @@
 //! | [`ledger`] | what is lost on all resources, against the one promise |
 //! | [`parlour`] | when datagrams that wait may leave |
 //! | [`queue_bound`] | how much background an interface's queue may have |
+//! | [`reserve`] | shares of a resource, reserved in a tree: admission, apportionment, domains, collection |
 //! | [`round_trip`] | the interval of a network interface, from the foreground's round trips |
 //! | [`trial`] | measured harm: randomised short holds, a confidence interval, a verdict |
 #![forbid(unsafe_code)]
@@ -57,6 +58,7 @@ pub mod pages;
 pub mod parlour;
 pub mod queue_bound;
 mod random;
+pub mod reserve;
 pub mod resource;
 pub mod room;
 pub mod round_trip;

@@ -23,7 +23,7 @@
 //! Names are `r0`, `r1`, … and `q0`, `q1`, … and are not given again while their parent lives, so that a stale name means nobody; `q0`, the
 //! default queue, is the exception. Units: amounts in the resource's smallest unit ([`unit`]). Source: sections 2.1, 2.2 and 2.4.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub mod apportion;
 pub mod backlog;
@@ -96,6 +96,8 @@ pub struct Reservation {
     promised: u64,
     /// The next numbers of its children: internal reservations, queues.
     next: [u32; 2],
+    /// Its children by name.
+    names: BTreeMap<String, Id>,
 }
 
 /// Why a change of the tree is refused.
@@ -179,6 +181,7 @@ impl Tree {
             children: Vec::new(),
             promised: 0,
             next: [0, 0],
+            names: BTreeMap::new(),
         };
         Self { name: name.into(), whole, reservations: BTreeMap::from([(ROOT, root)]), next: 1 }
     }
@@ -238,8 +241,7 @@ impl Tree {
 
     /// The child of this name.
     pub fn child(&self, parent: Id, name: &str) -> Option<Id> {
-        let children = &self.get(parent)?.children;
-        children.iter().copied().find(|id| self.get(*id).is_some_and(|child| child.name == name))
+        self.get(parent)?.names.get(name).copied()
     }
 
     /// A reservation and all above it, the root last.
@@ -290,10 +292,12 @@ impl Tree {
             children: Vec::new(),
             promised: 0,
             next: [0, 0],
+            names: BTreeMap::new(),
         };
         self.reservations.insert(id, reservation);
         if let Some(above) = self.reservations.get_mut(&parent) {
             above.children.push(id);
+            above.names.insert(name.to_owned(), id);
             above.next[kind as usize] = above.next[kind as usize].max(after);
         }
         self.check();
@@ -394,9 +398,10 @@ impl Tree {
         if !reservation.children.is_empty() {
             return Err(Refusal::HasChildren(self.full_path(id)));
         }
-        let minimum = reservation.terms.minimum;
+        let (minimum, own_name) = (reservation.terms.minimum, reservation.name.clone());
         if let Some(above) = self.reservations.get_mut(&parent) {
             above.children.retain(|child| *child != id);
+            above.names.remove(&own_name);
             above.promised -= minimum;
         }
         let removed = self.reservations.remove(&id).ok_or(Refusal::Gone);
@@ -431,17 +436,19 @@ impl Tree {
             return Err(format!("its number {id:?} was not given yet"));
         }
         let mut sum = 0_u64;
-        let mut names = BTreeSet::new();
         for child in &found.children {
             let below = self.get(*child).ok_or("a child is gone")?;
             let (kind, number) = Kind::of_name(&below.name).ok_or("a child has no proper name")?;
             if below.parent != Some(id) || *child <= id || kind != below.kind {
                 return Err(format!("child {} is not its own", below.name));
             }
-            if number >= found.next[kind as usize] || !names.insert(&below.name) {
+            if number >= found.next[kind as usize] || found.names.get(&below.name) != Some(child) {
                 return Err(format!("the name {} can be given again", below.name));
             }
             sum = sum.checked_add(below.terms.minimum).ok_or("its children's minima overflow")?;
+        }
+        if found.names.len() != found.children.len() {
+            return Err("names of children that are gone".to_owned());
         }
         match (found.kind, found.children.is_empty(), found.promised == sum) {
             (Kind::Queue, false, _) => Err("a queue with children".to_owned()),

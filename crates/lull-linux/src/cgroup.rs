@@ -430,8 +430,21 @@ fn why_not(facts: &CgroupFacts, controller: &str, gives: fn(&Hierarchy) -> bool)
     }
 }
 
+/// Removes a group without processes, also while the kernel still counts exiting tasks. Gone already is as good.
+pub(crate) fn remove_patiently(path: &Path) -> io::Result<()> {
+    for _ in 0..REMOVE_TRIES {
+        match fs::remove_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && procs_in(path)?.is_empty() => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => return other,
+        }
+        std::thread::sleep(REMOVE_PAUSE);
+    }
+    fs::remove_dir(path)
+}
+
 /// Writes to a control file that must exist.
-fn put(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn put(path: &Path, text: &str) -> io::Result<()> {
     fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
 }
 

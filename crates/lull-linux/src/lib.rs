@@ -7,6 +7,7 @@
 //! | [`probe`] | facts: what this kernel, this user and each disk support, found by trying |
 //! | [`marks`] | the class marks of a background job, chosen by the facts and set between fork and exec |
 //! | [`cgroup`] | the job's control groups on pure v2, hybrid and v1 hosts: freeze, idle CPU class, clean removal |
+//! | [`reserve`] | reservations kept by control groups: CPU time and memory |
 //! | [`systemd`] | asking systemd for a scope in which a job stands at the top of the tree |
 //! | [`tun`] | network interfaces whose other end is a descriptor |
 //! | [`clock`] | the monotonic clock |
@@ -23,6 +24,7 @@ pub mod gate;
 pub mod job;
 pub mod marks;
 pub mod probe;
+pub mod reserve;
 pub mod root;
 pub mod seccomp;
 pub mod sense;

@@ -1,0 +1,158 @@
+//! What makes reservations hold: the kernel's control groups.
+//!
+//! Problem: [`lull_core::reserve`] says who gets what; something must see to it. Approach: one [`Enforcer`] per resource, behind one trait, so
+//! that a resource is added by one line in [`Enforcement::find`].
+//!
+//! | resource | v1 | v2 |
+//! |---|---|---|
+//! | CPU | `cpu.shares`, counted by `cpuacct` or v2, bounded by `pids.max` | `cpu.weight`, `pids.max` |
+//! | memory | `memory.limit_in_bytes` | – |
+//!
+//! A reservation is a group, a queue is one that takes processes. Each enforcer has a tree of groups of its own, whose top is named like a
+//! job's group (`lull-PID-START-NS-N`): whoever finds it knows whose it is, and `lull run` in a reservation stays inside.
+//!
+//! *No trace.* [`Enforcer::restore`] moves what still runs to where it came from and removes the groups. After a crash processes go on with
+//! the weights that they had, until [`sweep`] does the same for the dead owner's groups; it moves processes to the group above.
+
+use std::io;
+
+use lull_core::reserve::{Backlog, Id, Tree, Whole};
+use serde::Serialize;
+
+use crate::cgroup::GroupName;
+use crate::probe::Facts;
+use crate::root::Root;
+
+mod cpu;
+mod groups;
+mod memory;
+pub mod sweep;
+
+pub use sweep::sweep;
+
+/// What a queue has had, and has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Requests served since the counts were cleared.
+    pub requests: u64,
+    /// Service provided since then, in [`Enforcer::service_unit`].
+    pub service: u64,
+    /// Requests that were refused because the backlog was full.
+    pub refused: u64,
+    /// What is asked for now, in the resource's unit.
+    pub asked: u64,
+    /// Processes in it.
+    pub processes: u64,
+}
+
+/// What service is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServiceUnit {
+    /// Nanoseconds of CPU time: grows.
+    CpuNanos,
+    /// Bytes held now: goes up and down.
+    BytesHeld,
+}
+
+/// Makes the reservations of one resource hold.
+pub trait Enforcer: Send {
+    /// The resource's name: its directory.
+    fn name(&self) -> &str;
+    /// How much there is.
+    fn whole(&self) -> Whole;
+    /// By what it is enforced, for people.
+    fn means(&self) -> String;
+    /// What [`Usage::service`] counts.
+    fn service_unit(&self) -> ServiceUnit;
+    /// A reservation came to be.
+    ///
+    /// # Errors
+    /// The kernel's; then it must not come to be.
+    fn make(&mut self, tree: &Tree, id: Id) -> io::Result<()>;
+    /// A reservation without children, in which nothing runs, goes.
+    ///
+    /// # Errors
+    /// The kernel's; then it stays.
+    fn remove(&mut self, path: &str) -> io::Result<()>;
+    /// The terms of this one's children changed, or which children it has.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn apply(&mut self, tree: &Tree, parent: Id) -> io::Result<()>;
+    /// Bounds what may wait in a queue and clears its counts.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] for a bound that this resource cannot have, with the reason; else the kernel's.
+    fn bound(&mut self, path: &str, backlog: &Backlog) -> io::Result<()>;
+    /// Moves a process, with all its threads, to a queue.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn enter(&mut self, path: &str, pid: i32) -> io::Result<()>;
+    /// The queue in which a process is; `None` outside of the tree.
+    fn queue_of(&self, pid: i32) -> Option<String>;
+    /// Whether a process uses this queue.
+    fn is_used(&self, path: &str) -> bool;
+    /// What a queue has had and has.
+    fn usage(&self, path: &str) -> Usage;
+    /// Moves what still runs out, and removes everything.
+    ///
+    /// # Errors
+    /// The first of the kernel's, after everything had its turn.
+    fn restore(&mut self) -> io::Result<()>;
+}
+
+/// A resource that can be reserved here, or why it cannot.
+pub struct Choice {
+    /// The resource.
+    pub name: &'static str,
+    /// Who enforces it.
+    pub enforcer: Result<Box<dyn Enforcer>, String>,
+}
+
+/// What [`Choice`] says, without the groups.
+#[derive(Clone, Debug, Serialize)]
+pub struct Told {
+    /// The resource.
+    pub name: &'static str,
+    /// Whether its reservations hold here.
+    pub enforced: bool,
+    /// By what, or why not.
+    pub means: String,
+}
+
+/// Enforcers for everything that can be reserved here.
+pub struct Enforcement;
+
+impl Enforcement {
+    /// Tries each resource. Groups are made, with nothing in them; [`Enforcer::restore`] removes them.
+    pub fn find(facts: &Facts) -> Vec<Choice> {
+        let name = || GroupName::next(&Root::real()).to_string();
+        vec![
+            Choice { name: "cpu", enforcer: cpu::Cpu::start(facts, &name()).map(boxed) },
+            Choice { name: "mem", enforcer: memory::Memory::start(facts, &name()).map(boxed) },
+        ]
+    }
+
+    /// The same in words; nothing is left.
+    pub fn tell(facts: &Facts) -> Vec<Told> {
+        let tell = |choice: Choice| match choice.enforcer {
+            Ok(mut enforcer) => {
+                let means = enforcer.means();
+                // What cannot be removed has no process and no effect; the next sweep removes it.
+                let _swept_later = enforcer.restore();
+                Told { name: choice.name, enforced: true, means }
+            }
+            Err(why) => Told { name: choice.name, enforced: false, means: why },
+        };
+        Self::find(facts).into_iter().map(tell).collect()
+    }
+}
+
+fn boxed<E: Enforcer + 'static>(enforcer: E) -> Box<dyn Enforcer> {
+    Box::new(enforcer)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! Groups of a mount that was killed.
+//!
+//! Its reservations are gone with it, so the groups are dissolved rather than adopted: what runs in them goes to the group above the
+//! tree, and is an ordinary process again. Found by their names, whose owner is gone, and by what stands below: reservations.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lull_core::reserve::Kind;
+
+use crate::cgroup::{GroupName, put, remove_patiently};
+use crate::probe::{CgroupFacts, Hierarchy};
+use crate::root::Root;
+
+/// Dissolves the trees of owners that are gone; their tops.
+pub fn sweep(root: &Root, facts: &CgroupFacts) -> Vec<PathBuf> {
+    let mut swept = Vec::new();
+    for hierarchy in facts.v2.iter().chain(&facts.v1) {
+        let places = hierarchy.place().into_iter().chain([hierarchy.mount.as_path()]);
+        for place in places.chain(hierarchy_own(hierarchy)) {
+            for top in tops_in(root, place) {
+                if dissolve(&top).is_ok() {
+                    swept.push(top);
+                }
+            }
+        }
+    }
+    swept
+}
+
+fn hierarchy_own(hierarchy: &Hierarchy) -> Option<&Path> {
+    hierarchy.own.as_deref()
+}
+
+fn tops_in(root: &Root, place: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let is_left = |path: &PathBuf| {
+        let name =
+            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<GroupName>().ok());
+        name.is_some_and(|name| name.owner_is_gone(root)) && holds_reservations(path)
+    };
+    entries.map(|entry| entry.path()).filter(is_left).collect()
+}
+
+/// Whether there are groups below that are named like reservations.
+fn holds_reservations(path: &Path) -> bool {
+    let mut names = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.any(|name| name.to_str().is_some_and(|name| Kind::of_name(name).is_some()))
+}
+
+/// Moves what runs below a top to the group above it, and removes all of it, the lowest first.
+pub(super) fn dissolve(top: &Path) -> io::Result<()> {
+    let home = top.parent().unwrap_or(top);
+    let mut first = Ok(());
+    let mut order = vec![top.to_owned()];
+    let mut next = 0;
+    while let Some(directory) = order.get(next).cloned() {
+        let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+        order.extend(
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path()),
+        );
+        next += 1;
+    }
+    for directory in order.iter().rev() {
+        let text = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+        for pid in text.lines() {
+            // A process may end meanwhile; one that does not fit keeps the group, which is told.
+            let _ends_or_told = put(&home.join("cgroup.procs"), pid);
+        }
+        let gone = remove_patiently(directory);
+        first = first.and(gone);
+    }
+    first
+}

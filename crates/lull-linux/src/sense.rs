@@ -2,9 +2,10 @@
 //!
 //! The exact sensor is a set of BPF programs on block events, in its own crate. The one here needs no rights at all.
 //! [`machine`] tells whether anybody else computes, [`room`] how much memory is free for others, [`processes`] what some processes
-//! have used, [`pressure`] how long somebody waited.
+//! have used, [`pressure`] how long somebody waited, [`forks`] which processes come and go.
 
 pub mod fallback;
+pub mod forks;
 pub mod machine;
 pub mod pressure;
 pub mod processes;

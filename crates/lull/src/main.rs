@@ -5,6 +5,7 @@ mod cli;
 mod doctor;
 mod generate;
 mod record;
+mod reserve;
 mod run;
 mod set;
 mod sim;
@@ -25,6 +26,7 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Run(args) => match run::run(&args)? {},
         Command::Set(args) => set::run(&args),
+        Command::Reserve(args) => reserve::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => match args.what {
             Bench::Disk(args) => Ok(lull_bench::run_disk(&args, &own_program()?)?),
@@ -108,13 +110,17 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(status).unwrap_or(1));
         }
     };
-    let is_run = matches!(cli.command, Command::Run(_));
+    let becomes_command = match &cli.command {
+        Command::Run(_) => true,
+        Command::Reserve(args) => args.is_exec(),
+        _ => false,
+    };
     match dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("lull: {error:#}");
             let of_bench = error.downcast_ref().map(lull_bench::Error::exit_status);
-            if is_run { failed } else { of_bench.map_or(ExitCode::FAILURE, ExitCode::from) }
+            if becomes_command { failed } else { of_bench.map_or(ExitCode::FAILURE, ExitCode::from) }
         }
     }
 }

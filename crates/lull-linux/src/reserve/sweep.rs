@@ -12,6 +12,7 @@ use lull_core::reserve::Kind;
 use crate::cgroup::{GroupName, put, remove_patiently};
 use crate::probe::{CgroupFacts, Hierarchy};
 use crate::root::Root;
+use crate::stat_line::StatLine;
 
 /// Dissolves the trees of owners that are gone; their tops.
 pub fn sweep(root: &Root, facts: &CgroupFacts) -> Vec<PathBuf> {
@@ -38,15 +39,25 @@ fn tops_in(root: &Root, place: &Path) -> Vec<PathBuf> {
     let is_left = |path: &PathBuf| {
         let name =
             path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<GroupName>().ok());
-        name.is_some_and(|name| name.owner_is_gone(root)) && holds_reservations(path)
+        name.is_some_and(|name| name.owner_is_gone(root) || is_zombie(root, name.pid))
+            && is_of_reservations(path)
     };
     entries.map(|entry| entry.path()).filter(is_left).collect()
 }
 
-/// Whether there are groups below that are named like reservations.
-fn holds_reservations(path: &Path) -> bool {
-    let mut names = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    names.any(|name| name.to_str().is_some_and(|name| Kind::of_name(name).is_some()))
+/// One that has ended, and whose parent has not asked how.
+fn is_zombie(root: &Root, pid: u32) -> bool {
+    StatLine::read(root, pid).and_then(|line| line.state()) == Some('Z')
+}
+
+/// Whether nothing but reservations stands below; nothing at all where none was made.
+fn is_of_reservations(path: &Path) -> bool {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let groups: Vec<_> = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).collect();
+    let is_named =
+        |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| Kind::of_name(name).is_some());
+    let is_unused = || fs::read_to_string(path.join("cgroup.procs")).is_ok_and(|text| text.is_empty());
+    if groups.is_empty() { is_unused() } else { groups.iter().all(is_named) }
 }
 
 /// Moves what runs below a top to the group above it, and removes all of it, the lowest first.

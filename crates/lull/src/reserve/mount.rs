@@ -1,0 +1,267 @@
+//! `lull reserve mount` and `unmount`, and the life of the process between them.
+//!
+//! ```text
+//!   mount ──starts──▶ lull-reserve: groups, mount ──"ready"──▶ mount returns
+//!                        │ serves
+//!      unmount, umount ──┤ the kernel ends the session
+//!      SIGTERM           ┤
+//!                        ▼ processes back, groups away, exit
+//! ```
+//!
+//! Killed by SIGKILL it leaves its groups and a mount that answers ENOTCONN at once: `unmount`, and the next `mount`, clear both away.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fuser::{Config, Session, SessionACL};
+use lull_linux::probe::{CgroupFacts, Facts};
+use lull_linux::reserve::{Enforcement, sweep};
+use lull_linux::root::Root;
+use lull_linux::sense::forks::{Change, Forks};
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount as mount_fs, umount2};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::{Pid, geteuid, setsid};
+
+use super::find::{self, Mounted};
+use super::serve::{Files, Shared};
+use super::state::State;
+
+/// What the serving process says when all is there.
+const READY: &str = "ready";
+/// How long the serving process may take to put everything back.
+const END_LIMIT: Duration = Duration::from_secs(30);
+/// How often it is looked whether a queue in use has become empty.
+const COLLECT_PAUSE: Duration = Duration::from_secs(1);
+
+/// Arguments of `lull reserve mount`.
+#[derive(Debug, Args)]
+pub(super) struct MountArgs {
+    /// Where: a directory, made if it is not there.
+    #[arg(value_name = "DIR", default_value = "/reserv")]
+    point: PathBuf,
+
+    /// Stay in the foreground, and write the log to standard error as well: for a service manager.
+    #[arg(long)]
+    foreground: bool,
+
+    /// Say when it is ready, then let go of the standard streams.
+    #[arg(long, hide = true, conflicts_with = "foreground")]
+    serve: bool,
+}
+
+/// Arguments of `lull reserve unmount`.
+#[derive(Debug, Args)]
+pub(super) struct UnmountArgs {
+    /// Where.
+    #[arg(value_name = "DIR", default_value = "/reserv")]
+    point: PathBuf,
+
+    /// Unmount although files in it are open: they give errors from then on.
+    ///
+    /// Without it nothing changes while somebody uses the mount.
+    #[arg(long)]
+    lazy: bool,
+}
+
+fn needs_root(what: &str) -> anyhow::Result<()> {
+    if !geteuid().is_root() {
+        bail!("lull reserve {what} needs root: it makes control groups for everybody; use sudo");
+    }
+    Ok(())
+}
+
+/// Mounts, and returns when the tree can be used; in the foreground, when it was unmounted.
+pub(super) fn mount(args: &MountArgs) -> anyhow::Result<()> {
+    needs_root("mount")?;
+    if let Some(before) = find::at(&args.point) {
+        if before.is_served() {
+            bail!(
+                "{}: reservations are mounted there already, by process {}",
+                args.point.display(),
+                before.pid
+            );
+        }
+        clear_dead(&before)?;
+    }
+    fs::create_dir_all(&args.point).with_context(|| format!("cannot make {}", args.point.display()))?;
+    let point = args.point.canonicalize().with_context(|| format!("cannot use {}", args.point.display()))?;
+    if args.foreground || args.serve {
+        return serve(&point, args.serve);
+    }
+    let mut child = Command::new(std::env::current_exe().context("cannot find this program")?)
+        .args(["reserve", "mount", "--serve"])
+        .arg(&point)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start the process that serves the reservations")?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line).context("cannot hear whether it is mounted")?;
+    }
+    if line.trim_end() != READY {
+        // It has said why.
+        let status = child.wait().context("cannot wait for the process that serves the reservations")?;
+        std::process::exit(status.code().unwrap_or(1));
+    }
+    Ok(())
+}
+
+/// Serves until it is unmounted or a signal comes.
+fn serve(point: &Path, in_background: bool) -> anyhow::Result<()> {
+    // Whoever started it may have blocked or ignored anything.
+    let mut signals = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        signals.add(signal);
+    }
+    signals.thread_block().context("cannot block signals")?;
+    if in_background {
+        setsid().context("cannot leave the session")?;
+    }
+    // Only who reads lists of processes sees it.
+    let _ = nix::sys::prctl::set_name(c"lull-reserve");
+    let facts = Facts::probe();
+    sweep(&Root::real(), &facts.cgroups);
+    let mut enforcers = Vec::new();
+    let mut missing = Vec::new();
+    for choice in Enforcement::find(&facts) {
+        match choice.enforcer {
+            Ok(enforcer) => enforcers.push(enforcer),
+            Err(why) => missing.push(format!("{}: not to be reserved here: {why}", choice.name)),
+        }
+    }
+    if enforcers.is_empty() {
+        bail!("nothing can be reserved here: {}", missing.join("; "));
+    }
+    let shared: Arc<OnceLock<Arc<Shared>>> = Arc::default();
+    let listen = listener(Arc::clone(&shared));
+    let means: Vec<_> =
+        enforcers.iter().map(|found| format!("{}: {}", found.name(), found.means())).collect();
+    let mut state = State::new(point.to_owned(), enforcers, !in_background, listen);
+    means.iter().chain(&missing).for_each(|line| state.note(line));
+    let state = Arc::new(Shared::new(state));
+    let _only_once = shared.set(Arc::clone(&state));
+
+    let session = attach(point, Files(Arc::clone(&state))).inspect_err(|_| {
+        // Nothing has entered yet.
+        let _ = state.lock().restore();
+    })?;
+    let collector = Arc::clone(&state);
+    std::thread::spawn(move || collector.keep_collecting(COLLECT_PAUSE));
+    let (ender, place) = (Arc::clone(&state), point.to_owned());
+    std::thread::spawn(move || {
+        if signals.wait().is_ok() {
+            // Open files give errors from here on.
+            let _ = umount2(&place, MntFlags::MNT_DETACH);
+            std::process::exit(i32::from(ender.lock().restore().is_err()));
+        }
+    });
+    if in_background {
+        say_ready()?;
+    }
+    session.run().context("cannot go on serving the mount")?;
+    state.lock().restore().context("cannot remove a control group")
+}
+
+/// Mounts at `point`.
+fn attach(point: &Path, files: Files) -> anyhow::Result<Session<Files>> {
+    let device = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/fuse")
+        .context("cannot open /dev/fuse; `modprobe fuse` may help")?;
+    let options = format!("fd={},rootmode=40000,user_id=0,group_id=0,allow_other", device.as_raw_fd());
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_NOATIME;
+    mount_fs(Some(find::source().as_str()), point, Some(find::TYPE), flags, Some(options.as_str()))
+        .with_context(|| format!("cannot mount at {}", point.display()))?;
+    Session::from_fd(files, OwnedFd::from(device), SessionACL::All, Config::default())
+        .inspect_err(|_| {
+            let _ = umount2(point, MntFlags::MNT_DETACH);
+        })
+        .context("cannot begin to serve the mount")
+}
+
+/// Tells the starter, and lets go of what it gave.
+fn say_ready() -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{READY}").and_then(|()| out.flush()).context("cannot say that it is ready")?;
+    let null = File::options().read(true).write(true).open("/dev/null").context("cannot open /dev/null")?;
+    for standard in [libc::STDIN_FILENO, libc::STDOUT_FILENO, libc::STDERR_FILENO] {
+        // SAFETY: the new descriptor is open, and the old ones are the standard streams.
+        unsafe { libc::dup2(null.as_raw_fd(), standard) };
+    }
+    std::env::set_current_dir("/").context("cannot leave the directory")
+}
+
+/// Starts to hear of forks, at the first call that succeeds.
+fn listener(shared: Arc<OnceLock<Arc<Shared>>>) -> Box<dyn FnMut() -> std::io::Result<()> + Send> {
+    let mut listens = false;
+    Box::new(move || {
+        if listens {
+            return Ok(());
+        }
+        let forks = Forks::listen()?;
+        listens = true;
+        let shared = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            let Some(state) = shared.get() else { return };
+            // A socket that fails leaves children where their parents are.
+            while let Ok(change) = forks.wait() {
+                match change {
+                    Change::Fork { parent, child } => state.lock().forked(parent, child),
+                    Change::Exit(pid) => state.lock().ended(pid),
+                    Change::Lost => state.lock().catch_up(),
+                }
+            }
+        });
+        Ok(())
+    })
+}
+
+/// Takes away a mount whose process is gone, and what that left in the kernel.
+fn clear_dead(mounted: &Mounted) -> anyhow::Result<()> {
+    umount2(&mounted.point, MntFlags::MNT_DETACH)
+        .with_context(|| format!("cannot unmount what a killed lull left at {}", mounted.point.display()))?;
+    sweep(&Root::real(), &CgroupFacts::read(&Root::real(), true));
+    Ok(())
+}
+
+/// Unmounts, and returns when everything is as it was.
+pub(super) fn unmount(args: &UnmountArgs) -> anyhow::Result<()> {
+    needs_root("unmount")?;
+    let place = args.point.display();
+    let Some(mounted) = find::at(&args.point) else {
+        bail!("{place}: no reservations are mounted there");
+    };
+    if !mounted.is_served() {
+        return clear_dead(&mounted);
+    }
+    if args.lazy {
+        let pid = Pid::from_raw(mounted.pid.cast_signed());
+        kill(pid, Signal::SIGTERM).with_context(|| format!("cannot end process {pid}"))?;
+    } else {
+        match umount2(&mounted.point, MntFlags::empty()) {
+            Err(Errno::EBUSY) => bail!(
+                "{place} is in use: a file in it is open, or a shell is in it (`fuser -vm {place}` tells whose); \
+                 --lazy unmounts it all the same"
+            ),
+            other => other.with_context(|| format!("cannot unmount {place}"))?,
+        }
+    }
+    let begun = Instant::now();
+    while mounted.is_served() {
+        if begun.elapsed() > END_LIMIT {
+            bail!("process {} is still putting back what runs in the reservations", mounted.pid);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}

@@ -74,7 +74,7 @@ pub trait Enforcer: Send {
     ///
     /// # Errors
     /// The kernel's; then it stays.
-    fn remove(&mut self, path: &str) -> io::Result<()>;
+    fn remove(&mut self, tree: &Tree, id: Id) -> io::Result<()>;
     /// The terms of this one's children changed, or which children it has.
     ///
     /// # Errors

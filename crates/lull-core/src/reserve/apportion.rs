@@ -20,6 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Id, ROOT, Terms, Tree};
 
+/// How much finer standing weights are than amounts.
+const FINER_BITS: u32 = 20;
+
 /// Divides `amount` among children with these terms, whose minima it covers.
 pub fn divide(amount: u64, terms: &[Terms]) -> Vec<u64> {
     let weights: u64 = terms.iter().map(|one| u64::from(one.weight)).sum();
@@ -69,13 +72,15 @@ impl Tree {
         given.into_iter().collect()
     }
 
-    /// Weights for the children of a parent that hold whoever of them is busy: what each would get of the parent's minimum if all were
-    /// (of the whole, if the parent has none).
+    /// Weights for the children of a parent that hold whoever of them is busy: in the proportion of what each would get of the parent's
+    /// minimum if all were (of the whole, if the parent has none).
     pub fn standing(&self, parent: Id) -> Vec<(Id, u64)> {
         let Some(found) = self.get(parent) else { return Vec::new() };
         let amount = if found.terms.minimum == 0 { self.whole().amount } else { found.terms.minimum };
-        let terms: Vec<Terms> =
-            found.children.iter().filter_map(|child| self.get(*child)).map(|child| child.terms).collect();
-        found.children.iter().copied().zip(divide(amount, &terms)).collect()
+        // Finer than the unit, so that who has the same terms gets the same weight, whatever the rest of a division.
+        let fine = amount.leading_zeros().saturating_sub(1).min(FINER_BITS);
+        let terms = found.children.iter().filter_map(|child| self.get(*child)).map(|child| child.terms);
+        let terms: Vec<Terms> = terms.map(|one| Terms { minimum: one.minimum << fine, ..one }).collect();
+        found.children.iter().copied().zip(divide(amount << fine, &terms)).collect()
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct Cpu {
     counts: usize,
     bounds: Option<usize>,
     /// What was written last.
-    written: HashMap<String, u64>,
+    written: HashMap<Id, u64>,
     cleared: HashMap<String, Cleared>,
 }
 
@@ -109,13 +109,13 @@ impl Cpu {
         if self.groups.is_v2(self.weights) { &V2 } else { &V1 }
     }
 
-    fn weigh(&mut self, path: &str, weight: u64) -> io::Result<()> {
-        if self.written.get(path) == Some(&weight) {
+    fn weigh(&mut self, tree: &Tree, id: Id, weight: u64) -> io::Result<()> {
+        if self.written.get(&id) == Some(&weight) {
             return Ok(());
         }
-        let file = self.groups.directory(self.weights, path).join(self.range().file);
+        let file = self.groups.directory(self.weights, &tree.path(id)).join(self.range().file);
         put(&file, &weight.to_string())?;
-        self.written.insert(path.to_owned(), weight);
+        self.written.insert(id, weight);
         Ok(())
     }
 
@@ -171,9 +171,10 @@ impl Enforcer for Cpu {
         self.groups.make(&tree.path(id), is_queue)
     }
 
-    fn remove(&mut self, path: &str) -> io::Result<()> {
+    fn remove(&mut self, tree: &Tree, id: Id) -> io::Result<()> {
+        let path = &tree.path(id);
         self.groups.remove(path)?;
-        self.written.remove(path);
+        self.written.remove(&id);
         self.cleared.remove(path);
         Ok(())
     }
@@ -183,16 +184,18 @@ impl Enforcer for Cpu {
         let standing = tree.standing(parent);
         let largest = standing.iter().map(|(_, amount)| *amount).max().unwrap_or(0).max(1);
         for (id, amount) in standing {
-            let weight = u128::from(amount) * u128::from(range.most) / u128::from(largest);
+            let weight = (u128::from(amount) * u128::from(range.most))
+                .saturating_add(u128::from(largest / 2))
+                / u128::from(largest);
             let weight = u64::try_from(weight).unwrap_or(range.most).clamp(range.least, range.most);
-            self.weigh(&tree.path(id), weight)?;
+            self.weigh(tree, id, weight)?;
         }
         if parent == ROOT {
             let free = tree.unpromised(ROOT);
             let reserved = self.whole.amount - free;
             let weight = u128::from(self.rest()) * u128::from(reserved) / u128::from(free.max(1));
             let weight = u64::try_from(weight).unwrap_or(range.most).clamp(range.usual, range.most);
-            self.weigh("", weight)?;
+            self.weigh(tree, ROOT, weight)?;
         }
         Ok(())
     }

@@ -122,7 +122,8 @@ impl Enforcer for Memory {
         self.groups.make(&tree.path(id), is_queue)
     }
 
-    fn remove(&mut self, path: &str) -> io::Result<()> {
+    fn remove(&mut self, tree: &Tree, id: Id) -> io::Result<()> {
+        let path = &tree.path(id);
         self.groups.remove(path)?;
         self.written.remove(path);
         self.bounds.remove(path);

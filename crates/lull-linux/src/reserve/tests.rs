@@ -85,8 +85,7 @@ fn root_cpu_weights_follow_the_terms_and_nothing_is_left() {
     tree.set(rival, Terms::parse("0% 100", tree.whole()).unwrap()).unwrap();
     enforcer.apply(&tree, ROOT).unwrap();
     assert_eq!(weight("r0"), weight("r1"), "the minimum binds: half and half");
-    assert!(enforcer.remove("r0/q0").is_err(), "a queue in use stays");
-    assert!(enforcer.remove(&tree.path(queue)).is_err());
+    assert!(enforcer.remove(&tree, queue).is_err(), "a queue in use stays");
     enforcer.restore().unwrap();
     assert_eq!(fs::read_to_string(format!("/proc/{}/cgroup", pid(&child))).unwrap(), before);
     assert!(tops.iter().all(|top| !top.exists()), "{tops:?}");

@@ -430,7 +430,7 @@ impl State {
         let made = enforcer.make(tree, id).and_then(|()| enforcer.apply(tree, parent));
         if let Err(error) = made {
             // What is half made goes; it was never seen.
-            let _ = enforcer.remove(&tree.path(id));
+            let _ = enforcer.remove(tree, id);
             tree.remove(id)?;
             return Err(error.into());
         }
@@ -475,7 +475,7 @@ impl State {
     fn remove(&mut self, index: u8, id: Id) -> Result<(), Fault> {
         let Resource { tree, enforcer } = self.resource_mut(index)?;
         let parent = tree.get(id).and_then(|found| found.parent).ok_or(Fault::plain(libc::EPERM))?;
-        enforcer.remove(&tree.path(id))?;
+        enforcer.remove(tree, id)?;
         tree.remove(id)?;
         Ok(enforcer.apply(tree, parent)?)
     }

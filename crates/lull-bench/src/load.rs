@@ -52,6 +52,7 @@ pub mod random;
 pub mod reader;
 pub mod request;
 pub mod serve;
+pub mod site;
 pub mod stream;
 pub mod think;
 pub mod wakeup;
@@ -101,6 +102,10 @@ pub enum LoadCommand {
     AppPgbench(pgbench::PgbenchArgs),
     /// Change a source file, compile, think; report how long each compile took (foreground).
     AppEdit(edit::EditArgs),
+    /// Serve pages that are computed, each in a process of its own, as CGI programs are (foreground).
+    SiteServe(site::SiteArgs),
+    /// Keep a number of clients asking such a site, and report throughput and response times (foreground).
+    SiteAsk(site::AskSiteArgs),
     /// Drop the cached pages of all files in a directory.
     Forget(ForgetArgs),
     /// Make a block device that behaves like a spinning disk, print its name, keep it until stopped (root).
@@ -354,6 +359,9 @@ pub fn run_load(command: LoadCommand) -> Result<(), Error> {
     if let LoadCommand::SlowDiskDaemon(args) = command {
         return crate::slowdisk::run_daemon(&args);
     }
+    if let LoadCommand::SiteServe(args) = command {
+        return site::serve(&args);
+    }
     stop::install()?;
     let (report, json) = match command {
         LoadCommand::DiskRead(args) => {
@@ -378,13 +386,14 @@ pub fn run_load(command: LoadCommand) -> Result<(), Error> {
         LoadCommand::AppClient(args) => (client::run(&args)?, args.shift.json),
         LoadCommand::AppPgbench(args) => (pgbench::run(&args)?, args.shift.json),
         LoadCommand::AppEdit(args) => (edit::run(&args)?, args.shift.json),
+        LoadCommand::SiteAsk(args) => (site::ask(&args)?, args.shift.json),
         LoadCommand::Forget(args) => return corpus::forget_all(&args.directory),
         LoadCommand::CpuCalibrate(args) => {
             let reads = request::calibrate(args.service, args.buffer)?;
             return print_line(&LoadLine::Calibration { reads }, args.json);
         }
         LoadCommand::SlowDisk(args) => return crate::slowdisk::run_attached(&args),
-        LoadCommand::SlowDiskDaemon(_) => return Ok(()),
+        LoadCommand::SlowDiskDaemon(_) | LoadCommand::SiteServe(_) => return Ok(()),
     };
     print_line(&LoadLine::Total(report), json)
 }

@@ -29,12 +29,14 @@ mod memory;
 mod network;
 mod page;
 mod report;
+mod reservations;
 
 use advice::Advice;
 use class::Class;
 use memory::Memory;
 use network::Network;
 use page::Page;
+use reservations::Reservations;
 
 /// Arguments of `lull doctor`.
 #[derive(Debug, Args)]
@@ -69,6 +71,8 @@ struct Findings {
     memory: Option<Memory>,
     #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<Network>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reservations: Option<Reservations>,
     advice: Vec<Advice>,
 }
 
@@ -83,6 +87,7 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<()> {
         facts.disks.retain(|disk| asked.served_by.iter().any(|served| served.dev == disk.dev));
         facts.disks.sort_by_key(|disk| asked.served_by.iter().position(|served| served.dev == disk.dev));
     }
+    let reservations = asked.is_none().then(|| Reservations::look(&facts));
     // The facts are then those of the place that a job would have.
     let (scope, refusal) =
         match asked.as_ref().map_or_else(|| facts.cgroups.ask_systemd(&Root::real()), |_| Ok(None)) {
@@ -99,8 +104,17 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<()> {
     };
     let memory = asked.is_none().then(|| Memory::of(&facts));
     let network = asked.is_none().then(|| Network::look(&facts));
-    let findings =
-        Findings { version: env!("CARGO_PKG_VERSION"), asked, facts, plan, class, memory, network, advice };
+    let findings = Findings {
+        version: env!("CARGO_PKG_VERSION"),
+        asked,
+        facts,
+        plan,
+        class,
+        memory,
+        network,
+        reservations,
+        advice,
+    };
     let text = if args.json {
         serde_json::to_string_pretty(&findings).context("cannot write the findings as JSON")? + "\n"
     } else {

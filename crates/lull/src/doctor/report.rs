@@ -61,6 +61,9 @@ fn host(page: &mut Page, findings: &Findings) {
     if let Some(network) = &findings.network {
         network.write(page, facts);
     }
+    if let Some(reservations) = &findings.reservations {
+        reservations.write(page);
+    }
 }
 
 fn kernel_and_user(page: &mut Page, facts: &Facts) {

@@ -108,7 +108,8 @@ pub(super) fn poor() -> Facts {
 pub(super) fn findings(facts: Facts) -> Findings {
     let plan = Plan::for_facts(&facts);
     let advice = advice::all(&facts, None, Path::new("/usr/bin/lull"), true);
-    Findings { version: "0", asked: None, facts, plan, class: None, memory: None, network: None, advice }
+    let (class, memory, network, reservations) = (None, None, None, None);
+    Findings { version: "0", asked: None, facts, plan, class, memory, network, reservations, advice }
 }
 
 #[test]

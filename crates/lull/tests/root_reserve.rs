@@ -333,6 +333,31 @@ fn root_processes_go_back_when_it_is_unmounted() {
 }
 
 #[test]
+fn root_a_copy_of_the_mount_elsewhere_keeps_nothing() {
+    let Some(mount) = mount() else { return };
+    fs::create_dir(mount.path("cpu/r0")).unwrap();
+    let worker = mount.sleeper("cpu/r0");
+    // As a service with a mount namespace of its own has.
+    let mut other = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the other namespace", || {
+        fs::read_to_string(format!("/proc/{}/comm", other.id())).is_ok_and(|name| name.trim() == "cat")
+    });
+    let done = output(Command::new("umount").arg(mount.point()));
+    assert!(done.status.success(), "{done:?}");
+    wait_until("the groups to go", || common::groups_of(mount.server).is_empty());
+    assert!(!fs::read_to_string(format!("/proc/{}/cgroup", worker.id())).unwrap().contains("/r0/q0"));
+    drop(other.stdin.take());
+    common::wait_for_end(&mut other);
+    mount.assert_gone();
+    end(worker);
+}
+
+#[test]
 fn root_a_backlog_bounds_forks_and_counts() {
     let Some(mount) = mount() else { return };
     fs::create_dir(mount.path("cpu/q0")).unwrap();

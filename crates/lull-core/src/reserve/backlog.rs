@@ -39,10 +39,7 @@ impl Backlog {
         let (text, _note) = text.split_once('#').unwrap_or((text, ""));
         let words: Vec<&str> = text.split_whitespace().take(3).collect();
         let [requests, service] = words.as_slice() else {
-            return fail(format!(
-                "it takes two values, not '{}'",
-                text.trim().get(..40).unwrap_or(text.trim())
-            ));
+            return fail(format!("it takes two values, not {}", words.len()));
         };
         let digits = requests.bytes().all(|byte| byte.is_ascii_digit());
         let requests = match requests.parse() {

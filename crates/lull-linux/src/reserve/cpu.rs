@@ -84,7 +84,7 @@ impl Cpu {
         let counts = if groups.is_v2(weights) {
             Ok(weights)
         } else {
-            let by_v2 = v2.ok_or("there is no v2".to_owned()).and_then(|v2| groups.add(v2, &["cpu.stat"]));
+            let by_v2 = v2.ok_or_else(String::new).and_then(|v2| groups.add(v2, &["cpu.stat"]));
             by_v2.or_else(|_| {
                 cgroups.v1_of("cpuacct").map_or_else(
                     || Err("CPU time is not counted by group here".to_owned()),

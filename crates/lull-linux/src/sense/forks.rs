@@ -23,6 +23,11 @@ const HEADER_BYTES: usize = 16;
 /// Of `struct cn_msg`.
 const MESSAGE_BYTES: usize = 20;
 const EVENT_AT: usize = HEADER_BYTES + MESSAGE_BYTES;
+/// The request's length, as its header says it.
+const REQUEST_BYTES: u32 = 40;
+const _: () = assert!(REQUEST_BYTES as usize == EVENT_AT + 4, "one word of data");
+/// `NLMSG_DONE`, as connectors mark their messages.
+const DONE: u16 = 3;
 /// Where an event's own fields begin, after its kind, a CPU and a time.
 const FIELDS_AT: usize = EVENT_AT + 16;
 const WHAT_NONE: u32 = 0;
@@ -126,11 +131,11 @@ impl Forks {
 }
 
 /// The request to be told.
-fn request() -> [u8; EVENT_AT + 4] {
-    let mut bytes = [0; EVENT_AT + 4];
+fn request() -> [u8; REQUEST_BYTES as usize] {
+    let mut bytes = [0; REQUEST_BYTES as usize];
     let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-    put(0, &((EVENT_AT + 4) as u32).to_ne_bytes());
-    put(4, &(libc::NLMSG_DONE as u16).to_ne_bytes());
+    put(0, &REQUEST_BYTES.to_ne_bytes());
+    put(4, &DONE.to_ne_bytes());
     put(HEADER_BYTES, &PROC.to_ne_bytes());
     put(HEADER_BYTES + 4, &PROC.to_ne_bytes());
     put(HEADER_BYTES + 16, &4_u16.to_ne_bytes());

@@ -3,7 +3,7 @@
 //! ```text
 //!   mount ──starts──▶ lull-reserve: groups, mount ──"ready"──▶ mount returns
 //!                        │ serves
-//!      unmount, umount ──┤ the kernel ends the session
+//!      unmount, umount ──┤ the mount table changes, the kernel ends the session
 //!      SIGTERM           ┤
 //!                        ▼ processes back, groups away, exit
 //! ```
@@ -11,8 +11,8 @@
 //! Killed by SIGKILL it leaves its groups and a mount that answers ENOTCONN at once: `unmount`, and the next `mount`, clear both away.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
@@ -27,6 +27,7 @@ use lull_linux::root::Root;
 use lull_linux::sense::forks::{Change, Forks};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount as mount_fs, umount2};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::{Pid, geteuid, setsid};
 
@@ -164,6 +165,13 @@ fn serve(point: &Path, in_background: bool) -> anyhow::Result<()> {
             std::process::exit(i32::from(ender.lock().restore().is_err()));
         }
     });
+    let unmounted = Arc::clone(&state);
+    std::thread::spawn(move || {
+        // Without it the session alone tells.
+        if wait_for_unmount().is_ok() {
+            std::process::exit(i32::from(unmounted.lock().restore().is_err()));
+        }
+    });
     if in_background {
         say_ready()?;
     }
@@ -187,6 +195,27 @@ fn attach(point: &Path, files: Files) -> anyhow::Result<Session<Files>> {
             let _ = umount2(point, MntFlags::MNT_DETACH);
         })
         .context("cannot begin to serve the mount")
+}
+
+/// Waits until the mount is gone from this mount namespace. One that was copied meanwhile keeps the session alive: those of services and
+/// containers are such.
+fn wait_for_unmount() -> anyhow::Result<()> {
+    let mut table = File::open("/proc/self/mountinfo").context("cannot read the mount table")?;
+    let source = find::source();
+    loop {
+        let mut text = String::new();
+        table.rewind().context("cannot read the mount table")?;
+        table.read_to_string(&mut text).context("cannot read the mount table")?;
+        if !text.contains(&source) {
+            return Ok(());
+        }
+        // The kernel says when the table changes: proc_pid_mounts(5).
+        let mut changes = [PollFd::new(table.as_fd(), PollFlags::POLLPRI)];
+        match poll(&mut changes, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error).context("cannot wait for the mount table"),
+        }
+    }
 }
 
 /// Tells the starter, and lets go of what it gave.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A build beside a database: the database has three quarters of the CPU reserved whenever it wants them, the build has the rest, and all that the
+# A build beside a database: the database has nine tenths of the CPU reserved whenever it wants them, the build has the rest, and all that the
 # database leaves.
 #
 #   sudo examples/reserve/build-beside-database.sh [REQUESTS]      requests to the database in each case (default 200000)
@@ -19,7 +19,7 @@ build=()
 
 finish() {
     stop_build
-    [[ ${#database[@]} -gt 0 ]] && kill "${database[@]}" 2>/dev/null
+    if [[ ${#database[@]} -gt 0 ]]; then kill "${database[@]}" 2>/dev/null || true; fi
     wait 2>/dev/null || true
     mountpoint -q "$reserv" && "$lull" reserve unmount --lazy "$reserv"
     rm -rf "$here"
@@ -49,6 +49,7 @@ stop_database() {
 # Builds over and over, in a session of its own as from another terminal, and leaves a line in built for each round.
 start_build() {
     : >"$here/built"
+    cd "$here/source"
     # shellcheck disable=SC2016 # for the inner shell
     (in_reservation "$1" setsid sh -c 'echo $$ > leader; while :; do make -s -j4 clean all; done' 2>/dev/null) &
     build=($!)
@@ -60,16 +61,15 @@ stop_build() {
         kill -- "-$(cat "$here/source/leader")" 2>/dev/null || true
         rm -f "$here/source/leader"
     fi
-    [[ ${#build[@]} -gt 0 ]] && wait "${build[@]}" 2>/dev/null
+    if [[ ${#build[@]} -gt 0 ]]; then wait "${build[@]}" 2>/dev/null || true; fi
     build=()
-    return 0
 }
 
 # measure NAME DATABASE'S BUILD'S: the reservations, "" for none, "-" for no build.
 measure() {
     local begun built line
     start_database "$2"
-    [[ $3 != - ]] && (cd "$here/source" && rm -f leader) && cd "$here/source" && start_build "$3"
+    if [[ $3 != - ]]; then start_build "$3"; fi
     begun=$(date +%s%N)
     : >"$here/built"
     line=$( (in_reservation "$2" redis-benchmark -p "$port" -n "$requests" -c 20 -t get --csv) | tail -n 1 | tr -d '"')
@@ -103,6 +103,6 @@ measure "database alone" "" -
 measure "beside a build" "" ""
 "$lull" reserve mount "$reserv"
 mkdir "$reserv/cpu/r0" "$reserv/cpu/r1"
-echo "75% 75" >"$reserv/cpu/r0/share"
-echo "0% 25" >"$reserv/cpu/r1/share"
-measure "beside a build, 75% reserved" "$reserv/cpu/r0" "$reserv/cpu/r1"
+echo "90% 90" >"$reserv/cpu/r0/share"
+echo "0% 10" >"$reserv/cpu/r1/share"
+measure "beside a build, 90% reserved" "$reserv/cpu/r0" "$reserv/cpu/r1"

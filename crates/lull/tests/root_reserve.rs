@@ -358,6 +358,53 @@ fn root_a_copy_of_the_mount_elsewhere_keeps_nothing() {
 }
 
 #[test]
+fn root_memory_is_reserved_beside_cpu_time_and_what_is_held_is_not_promised() {
+    let Some(mount) = mount() else { return };
+    if !mount.path("mem").exists() {
+        return eprintln!("SKIPPED: {}", mount.read("log"));
+    }
+    for name in ["cpu/r0", "mem/q0", "mem/q1"] {
+        fs::create_dir(mount.path(name)).unwrap();
+    }
+    mount.write("mem/q0/backlog", "max 64MiB").unwrap();
+    let mut command = lull();
+    command
+        .args(["reserve", "exec", "--cpu"])
+        .arg(mount.path("cpu/r0"))
+        .arg("--mem")
+        .arg(mount.path("mem/q0"));
+    let mut child = command.args(["--", "cat"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    wait_until("the command to run", || {
+        fs::read_to_string(format!("/proc/{}/comm", child.id())).is_ok_and(|name| name.trim() == "cat")
+    });
+    let groups = fs::read_to_string(format!("/proc/{}/cgroup", child.id())).unwrap();
+    assert!(groups.lines().any(|line| line.contains(":memory:") && line.ends_with("/q0")), "{groups}");
+    assert!(groups.lines().any(|line| line.ends_with("/r0/q0")), "{groups}");
+    drop(child.stdin.take());
+    common::wait_for_end(&mut child);
+    let words = ["--", "dd", "if=/dev/zero", "of=/dev/null", "bs=200M", "count=1"];
+    let too_much = output(lull().args(["reserve", "exec", "--mem"]).arg(mount.path("mem/q0")).args(words));
+    assert!(!too_much.status.success(), "{too_much:?}");
+    let fits = output(lull().args(["reserve", "exec", "--in"]).arg(mount.path("mem/q1")).args(words));
+    assert!(fits.status.success(), "{fits:?}");
+    mount.write("mem/q1/share", "50% 0").unwrap();
+    assert_eq!(errno(mount.write("mem/q0/share", "60% 0")), libc::ENOSPC);
+    mount.unmount();
+}
+
+#[test]
+fn root_a_job_of_lull_run_stays_in_its_reservation() {
+    let Some(mount) = mount() else { return };
+    fs::create_dir(mount.path("cpu/r0")).unwrap();
+    let program = env!("CARGO_BIN_EXE_lull");
+    let words = [program, "run", "--quiet", "--resources", "cpu", "--", "cat", "/proc/self/cgroup"];
+    let done = output(&mut mount.exec("cpu/r0", &words));
+    let text = clean_text(&done);
+    assert!(text.lines().any(|line| line.contains("/r0/q0")), "{text}");
+    mount.unmount();
+}
+
+#[test]
 fn root_a_backlog_bounds_forks_and_counts() {
     let Some(mount) = mount() else { return };
     fs::create_dir(mount.path("cpu/q0")).unwrap();
@@ -399,8 +446,17 @@ fn root_shares_hold_between_two_that_compute() {
     let mut hogs = Vec::new();
     for name in ["cpu/r0", "cpu/r1"] {
         for _ in 0..2 * cpus {
-            hogs.push(mount.exec(name, &["sh", "-c", "while :; do :; done"]).spawn().unwrap());
+            let mut command = mount.exec(name, &["sh", "-c", "read go; while :; do :; done"]);
+            hogs.push(command.stdin(Stdio::piped()).spawn().unwrap());
         }
+    }
+    wait_until("all of them to be there", || {
+        hogs.iter().all(|hog| {
+            fs::read_to_string(format!("/proc/{}/comm", hog.id())).is_ok_and(|name| name.trim() == "sh")
+        })
+    });
+    for hog in &mut hogs {
+        hog.stdin.take().unwrap().write_all(b"go\n").unwrap();
     }
     let top = output(lull().args(["reserve", "top", "--json", "--interval", "3s"]).arg(mount.point()));
     for mut hog in hogs {

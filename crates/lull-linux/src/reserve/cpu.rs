@@ -11,8 +11,9 @@
 //!
 //! *Against the rest of the machine.* Processes outside of the tree stay in their groups. The top of the tree stands beside those, with
 //! a weight that keeps what has been reserved: if the children of the root have the minima Σm of V, the tree weighs Σm / (V − Σm) of what the
-//! rest weighs: on v2 the groups beside it, on v1 [`REST_TASKS`] tasks of the usual weight, since there tasks stand beside groups and each
-//! counts. With nothing reserved the tree is a group like any other.
+//! rest weighs: on v2 the groups beside it, on v1 [`REST_TASKS`] tasks of the usual weight per CPU, since there tasks (sessions, where
+//! autogroup is on) stand beside groups and each counts. More of them take from what is reserved; with a larger number a single shell
+//! would get next to nothing beside a busy tree. With nothing reserved the tree is a group like any other.
 //!
 //! *Requests* of the CPU are processes: served are those that were moved into the queue, refused are forks beyond the bound (`EAGAIN`). How
 //! much work a process will ask for is not known, so a bound on waiting service is refused.
@@ -29,8 +30,8 @@ use super::{Enforcer, ServiceUnit, Usage};
 use crate::cgroup::put;
 use crate::probe::Facts;
 
-/// Runnable tasks outside of the tree against which v1 keeps what is reserved.
-const REST_TASKS: u64 = 64;
+/// Runnable tasks outside of the tree, per CPU, against which v1 keeps what is reserved.
+const REST_TASKS: u64 = 4;
 
 /// What a kernel takes as weights.
 struct Range {
@@ -123,7 +124,7 @@ impl Cpu {
     fn rest(&self) -> u64 {
         let top = self.groups.directory(self.weights, "");
         if !self.groups.is_v2(self.weights) {
-            return REST_TASKS * V1.usual;
+            return REST_TASKS * V1.usual * (self.whole.amount / CPU).max(1);
         }
         let beside = top.parent().and_then(|above| fs::read_dir(above).ok()).into_iter().flatten().flatten();
         let weights = beside

@@ -31,6 +31,7 @@
 //! | [`linger`] | a guest whose node's owner is back: linger or move, and the policies beside that |
 //! | [`ledger`] | what is lost on all resources, against the one promise |
 //! | [`parlour`] | when datagrams that wait may leave |
+//! | [`proportional`] | who is served next, so that each gets its share: CPU, disk, network |
 //! | [`queue_bound`] | how much background an interface's queue may have |
 //! | [`reserve`] | shares of a resource, reserved in a tree: admission, apportionment, domains, collection |
 //! | [`round_trip`] | the interval of a network interface, from the foreground's round trips |
@@ -56,6 +57,7 @@ pub mod machine;
 pub mod manners;
 pub mod pages;
 pub mod parlour;
+pub mod proportional;
 pub mod queue_bound;
 mod random;
 pub mod reserve;

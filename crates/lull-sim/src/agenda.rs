@@ -86,6 +86,11 @@ impl<E> Agenda<E> {
         self.first.take().or_else(|| self.heap.pop()).map(|entry| (entry.at(), entry.event))
     }
 
+    /// When the next event is.
+    pub fn next_at(&self) -> Option<Nanos> {
+        self.earliest().map(Entry::at)
+    }
+
     fn earliest(&self) -> Option<&Entry<E>> {
         self.first.as_ref().or_else(|| self.heap.peek())
     }

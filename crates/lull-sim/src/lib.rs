@@ -15,6 +15,7 @@
 //! | [`policy`] | who sets the interval: nobody, `Control`, a window on the counters, a bucket of delay |
 //! | [`net`] | the paper's hosts, UDP and TCP |
 //! | [`cluster`] | a pool of nodes that have owners, and guests that linger or move |
+//! | [`reserve`] | two sites on one server, each with a share: CPU, disk, output link, input |
 //! | [`figures`] | the paper's figures and what they claim |
 //! | [`compare`] | policies against each other and against every fixed interval |
 //! | [`theory`] | delay and work, computed |
@@ -54,6 +55,7 @@ pub mod device;
 pub mod figures;
 pub mod net;
 pub mod policy;
+pub mod reserve;
 pub mod scenario;
 mod sensor;
 pub mod span;

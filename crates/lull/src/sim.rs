@@ -5,6 +5,7 @@
 
 mod cluster;
 mod report;
+mod reserve;
 mod scenario;
 mod spread;
 
@@ -50,6 +51,8 @@ enum What {
     Run(scenario::ScenarioArgs),
     /// A pool of nodes that have owners: guests that linger, move, are evicted or suspended.
     Cluster(Box<cluster::ClusterArgs>),
+    /// Two sites on one server with reserved shares: CPU, disk, output link, input (Eclipse/BSD, figures 4 to 9).
+    Reserve(Box<reserve::ReserveArgs>),
 }
 
 /// How a figure is made.
@@ -111,6 +114,7 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<()> {
         What::All(args) => all(args),
         What::Run(args) => scenario::run(args),
         What::Cluster(args) => cluster::run(args),
+        What::Reserve(args) => reserve::run(args),
     }
 }
 

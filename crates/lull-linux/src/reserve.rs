@@ -8,6 +8,8 @@
 //! | CPU | `cpu.shares`, counted by `cpuacct` or v2, bounded by `pids.max` | `cpu.weight`, `pids.max` |
 //! | memory | `memory.limit_in_bytes` | – |
 //!
+//! Disks are kept by lull itself ([`disk`]), as one more enforcer each.
+//!
 //! A reservation is a group, a queue is one that takes processes. Each enforcer has a tree of groups of its own, whose top is named like a
 //! job's group (`lull-PID-START-NS-N`): whoever finds it knows whose it is, and `lull run` in a reservation stays inside.
 //!
@@ -24,6 +26,7 @@ use crate::probe::Facts;
 use crate::root::Root;
 
 mod cpu;
+pub mod disk;
 mod groups;
 mod memory;
 pub mod sweep;
@@ -53,6 +56,8 @@ pub enum ServiceUnit {
     CpuNanos,
     /// Bytes held now: goes up and down.
     BytesHeld,
+    /// Bytes read and written: grows.
+    BytesMoved,
 }
 
 /// Makes the reservations of one resource hold.
@@ -106,7 +111,7 @@ pub trait Enforcer: Send {
 /// A resource that can be reserved here, or why it cannot.
 pub struct Choice {
     /// The resource.
-    pub name: &'static str,
+    pub name: String,
     /// Who enforces it.
     pub enforcer: Result<Box<dyn Enforcer>, String>,
 }
@@ -115,7 +120,7 @@ pub struct Choice {
 #[derive(Clone, Debug, Serialize)]
 pub struct Told {
     /// The resource.
-    pub name: &'static str,
+    pub name: String,
     /// Whether its reservations hold here.
     pub enforced: bool,
     /// By what, or why not.
@@ -129,10 +134,12 @@ impl Enforcement {
     /// Tries each resource. Groups are made, with nothing in them; [`Enforcer::restore`] removes them.
     pub fn find(facts: &Facts) -> Vec<Choice> {
         let name = || GroupName::next(&Root::real()).to_string();
-        vec![
-            Choice { name: "cpu", enforcer: cpu::Cpu::start(facts, &name()).map(boxed) },
-            Choice { name: "mem", enforcer: memory::Memory::start(facts, &name()).map(boxed) },
-        ]
+        let mut all = vec![
+            Choice { name: "cpu".to_owned(), enforcer: cpu::Cpu::start(facts, &name()).map(boxed) },
+            Choice { name: "mem".to_owned(), enforcer: memory::Memory::start(facts, &name()).map(boxed) },
+        ];
+        all.extend(disk::find(facts));
+        all
     }
 
     /// The same in words; nothing is left.

@@ -28,7 +28,7 @@ mod family;
 mod front;
 mod gate;
 mod guardian;
-mod helper;
+pub(crate) mod helper;
 pub(crate) mod hold_gate;
 pub(crate) mod memory;
 mod messages;

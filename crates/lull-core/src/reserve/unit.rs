@@ -5,6 +5,7 @@
 //! | [`Unit::Cpu`] | a millionth of one CPU | `0.5cpu` |
 //! | [`Unit::Bytes`] | a byte | `512MiB` |
 //! | [`Unit::Rate`] | a byte per second | `10MB/s` |
+//! | [`Unit::Part`] | a millionth of the whole | `200000ppm` |
 //!
 //! Any of them can be written as a percentage of the whole resource, too. What is printed is exact: reading it again gives the same amount.
 
@@ -21,6 +22,8 @@ pub enum Unit {
     Bytes,
     /// Bytes per second.
     Rate,
+    /// Millionths of something whose speed is not known beforehand, like a disk.
+    Part,
 }
 
 /// All of a resource.
@@ -48,6 +51,7 @@ impl Unit {
             }
             Self::Bytes => show_bytes(amount),
             Self::Rate => format!("{}/s", show_bytes(amount)),
+            Self::Part => format!("{amount}ppm"),
         }
     }
 
@@ -61,6 +65,10 @@ impl Unit {
                 _ => Err(format!(
                     "'{text}' has no unit of this resource: write a percentage, like 20%, or CPUs, like 0.5cpu"
                 )),
+            },
+            Self::Part => match text.strip_suffix("ppm").and_then(|number| number.parse().ok()) {
+                Some(amount) => Ok(amount),
+                None => Err(format!("'{text}' is no part of this resource: write a percentage, like 20%")),
             },
             // A bare number is too easily meant as something else.
             Self::Bytes if text.ends_with(|last: char| last.is_ascii_digit()) && text != "0" => {

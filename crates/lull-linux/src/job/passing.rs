@@ -2,7 +2,7 @@
 //! death of the other end reads as an empty packet.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use nix::sys::socket::{
     AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg,
@@ -35,6 +35,11 @@ impl Channel {
     pub fn pair() -> io::Result<(Self, Self)> {
         let (a, b) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
         Ok((Self(a), Self(b)))
+    }
+
+    /// An end of a pair, or of a connection, of sequenced packets.
+    pub fn new(fd: OwnedFd) -> Self {
+        Self(fd)
     }
 
     /// Sends a non-empty message, with a copy of `fd` if given. Never blocks and never raises SIGPIPE.
@@ -93,6 +98,12 @@ impl Channel {
         // SAFETY: nothing is written to a buffer of no length.
         let length = unsafe { libc::recv(self.0.as_raw_fd(), std::ptr::null_mut(), 0, flags) };
         usize::try_from(length).unwrap_or(0)
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

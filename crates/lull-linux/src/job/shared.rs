@@ -9,10 +9,15 @@
 
 use std::cell::UnsafeCell;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use libc::seccomp_notif;
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::stat::fstat;
+use nix::unistd::ftruncate;
 
 /// Calls that can wait at once; more than that pass at once instead of waiting.
 pub const MAX_WAITING: usize = 4096;
@@ -86,6 +91,45 @@ impl Shared {
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED | libc::MAP_ANONYMOUS,
                 -1,
+                0,
+            )
+        };
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        NonNull::new(memory.cast()).map(Self).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))
+    }
+
+    /// The same in a file without a name, which another process can map by [`Self::of`]. It cannot shrink.
+    ///
+    /// # Errors
+    /// Out of memory or descriptors.
+    pub fn with_file() -> io::Result<(Self, OwnedFd)> {
+        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+        let file = memfd_create(c"lull-calls", flags)?;
+        ftruncate(&file, i64::try_from(size_of::<Layout>()).map_err(io::Error::other)?)?;
+        fcntl(&file, FcntlArg::F_ADD_SEALS(SealFlag::F_SEAL_SHRINK))?;
+        Ok((Self::of(&file)?, file))
+    }
+
+    /// Maps what [`Self::with_file`] has made, here or in another process.
+    ///
+    /// # Errors
+    /// InvalidInput for any other file: one that shrinks would be a fault at the next access.
+    pub fn of(file: &OwnedFd) -> io::Result<Self> {
+        let seals = SealFlag::from_bits_retain(fcntl(file, FcntlArg::F_GET_SEALS)?);
+        let length = usize::try_from(fstat(file)?.st_size).unwrap_or(0);
+        if !seals.contains(SealFlag::F_SEAL_SHRINK) || length < size_of::<Layout>() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "that is not memory for calls"));
+        }
+        // SAFETY: a new mapping of a file that is long enough and stays so.
+        let memory = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<Layout>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
                 0,
             )
         };

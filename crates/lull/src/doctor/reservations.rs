@@ -30,7 +30,7 @@ impl Reservations {
         for told in &self.resources {
             let tone = if told.enforced { Tone::Good } else { Tone::Fair };
             let text = if told.enforced { told.means.clone() } else { format!("not here: {}", told.means) };
-            page.line(told.name, tone, &text);
+            page.line(&told.name, tone, &text);
         }
     }
 }

@@ -48,10 +48,12 @@ pub(super) struct ReservationStatus {
     pub(super) most_service: Option<u64>,
 }
 
-const UNITS: [(Unit, &str); 3] = [(Unit::Cpu, "cpu/1000000"), (Unit::Bytes, "B"), (Unit::Rate, "B/s")];
+const UNITS: [(Unit, &str); 4] =
+    [(Unit::Cpu, "cpu/1000000"), (Unit::Bytes, "B"), (Unit::Rate, "B/s"), (Unit::Part, "ppm")];
 /// How [`ResourceStatus::service_unit`] writes them.
 pub(super) const NANOS: &str = "cpu-nanos";
 const HELD: &str = "bytes-held";
+pub(super) const MOVED: &str = "bytes-moved";
 
 impl Status {
     pub(super) const fn new(now: Nanos) -> Self {
@@ -66,6 +68,7 @@ impl ResourceStatus {
         let service_unit = match enforcer.service_unit() {
             ServiceUnit::CpuNanos => NANOS,
             ServiceUnit::BytesHeld => HELD,
+            ServiceUnit::BytesMoved => MOVED,
         };
         let below = tree.iter().filter(|(id, _)| *id != ROOT);
         Self {

@@ -19,7 +19,7 @@ use lull_linux::stop;
 use serde::Serialize;
 
 use super::find;
-use super::status::{NANOS, ReservationStatus, ResourceStatus, Status};
+use super::status::{MOVED, NANOS, ReservationStatus, ResourceStatus, Status};
 
 /// Arguments of `lull reserve top`.
 #[derive(Debug, Args)]
@@ -115,14 +115,19 @@ fn rows_of(
     tree: &Tree,
     ids: &[Id],
 ) -> Vec<Row> {
-    let gets = |found: &ReservationStatus| {
-        if now.service_unit != NANOS {
-            return found.service;
-        }
+    let served = |found: &ReservationStatus| {
         let earlier = then.and_then(|then| then.reservations.iter().find(|other| other.path == found.path));
-        let served = earlier.map_or(0, |earlier| found.service.saturating_sub(earlier.service));
-        // Nanoseconds of CPU time in so many nanoseconds, as millionths of a CPU.
-        let amount = u128::from(served) * 1_000_000 / u128::from(elapsed_ns);
+        earlier.map_or(0, |earlier| found.service.saturating_sub(earlier.service))
+    };
+    let moved: u64 = now.reservations.iter().map(served).sum();
+    let gets = |found: &ReservationStatus| {
+        // Nanoseconds of CPU time in so many nanoseconds, as millionths of a CPU; or bytes of all that were moved, as millionths.
+        let whole = match now.service_unit.as_str() {
+            NANOS => elapsed_ns,
+            MOVED => moved.max(1),
+            _ => return found.service,
+        };
+        let amount = u128::from(served(found)) * 1_000_000 / u128::from(whole);
         u64::try_from(amount).unwrap_or(u64::MAX)
     };
     let queues = || ids.iter().copied().zip(&now.reservations);
@@ -169,6 +174,7 @@ fn short(unit: Unit, amount: u64) -> String {
         Unit::Cpu => format!("{:.2}", amount as f64 / 1e6),
         Unit::Bytes => lull_core::bytes::Bytes(amount).to_string(),
         Unit::Rate => format!("{}/s", lull_core::bytes::Bytes(amount)),
+        Unit::Part => format!("{:.1}%", amount as f64 / 1e4),
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn spawn(name: &CStr, keep: &[RawFd], body: impl FnOnce()) -> anyhow:
     match unsafe { fork() }.context("cannot fork")? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
-            prepare(name, keep);
+            become_helper(name, keep);
             // A panic ends like an error: the other processes see the death and take over.
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
             // SAFETY: skips handlers that belong to the front.
@@ -52,7 +52,8 @@ pub(crate) fn spawn(name: &CStr, keep: &[RawFd], body: impl FnOnce()) -> anyhow:
     }
 }
 
-fn prepare(name: &CStr, keep: &[RawFd]) {
+/// Makes this process a helper: its name, its session, its descriptors, its signals, as for [`spawn`].
+pub(crate) fn become_helper(name: &CStr, keep: &[RawFd]) {
     LIMITS.into_iter().for_each(raise);
     let _ = nix::unistd::setsid();
     let _ = std::env::set_current_dir("/");

@@ -8,6 +8,7 @@ use super::*;
 const CPUS: Whole = Whole { amount: 2 * unit::CPU, unit: Unit::Cpu };
 const MEMORY: Whole = Whole { amount: 25_241_378_816, unit: Unit::Bytes };
 const LINK: Whole = Whole { amount: 1_250_000, unit: Unit::Rate };
+const DISK: Whole = Whole { amount: 1_000_000, unit: Unit::Part };
 
 fn tree() -> Tree {
     Tree::new("cpu", CPUS, 0)
@@ -310,8 +311,8 @@ proptest! {
     }
 
     #[test]
-    fn what_is_told_is_read_as_the_same(minimum in any::<u64>(), weight in 0..=terms::MOST_WEIGHT, kind in 0..3) {
-        let whole = [CPUS, MEMORY, LINK][usize::try_from(kind).unwrap()];
+    fn what_is_told_is_read_as_the_same(minimum in any::<u64>(), weight in 0..=terms::MOST_WEIGHT, kind in 0..4) {
+        let whole = [CPUS, MEMORY, LINK, DISK][usize::try_from(kind).unwrap()];
         let given = Terms { minimum: minimum % (whole.amount + 1), weight };
         prop_assert_eq!(Terms::parse(&given.show(whole), whole), Ok(given));
     }
@@ -319,7 +320,7 @@ proptest! {
     #[test]
     fn no_text_makes_the_parsers_fall(text in any::<String>(), close in "[-+0-9.%a-zA-Z#/ \\t\\n]{0,60}") {
         for text in [text, close] {
-            for whole in [CPUS, MEMORY, LINK] {
+            for whole in [CPUS, MEMORY, LINK, DISK] {
                 if let Ok(terms) = Terms::parse(&text, whole) {
                     prop_assert_eq!(Terms::parse(&terms.show(whole), whole), Ok(terms));
                 }

@@ -32,15 +32,16 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use lull_core::reserve::{Backlog, Bound, Id, Tree, Unit, Whole};
 
 use super::{Choice, Enforcer, ServiceUnit, Usage};
 use crate::job::shared::Shared;
 use crate::probe::Facts;
-use crate::seccomp::{Listener, Trap};
 use crate::seccomp::listener::Received;
+use crate::seccomp::{Listener, Trap};
 use crate::topology::{DevT, DiskKind, Topology};
 
 pub mod attach;
@@ -67,19 +68,38 @@ pub(super) struct Client {
     is_trusted: bool,
     /// Where the last read of each file ended.
     ends: Mutex<BTreeMap<u64, u64>>,
+    /// The last call of each thread, and word of a new one.
+    last: Mutex<BTreeMap<u32, u64>>,
+    moved: Condvar,
 }
 
-/// More files than this are not followed.
-const MOST_ENDS: usize = 1_024;
+/// More files, or threads, than this are not followed.
+const MOST: usize = 4_096;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Puts `value` under `key`. Returns what was there.
+fn put<K: Ord, V>(map: &Mutex<BTreeMap<K, V>>, key: K, value: V) -> Option<V> {
+    let mut map = lock(map);
+    if map.len() >= MOST {
+        map.clear();
+    }
+    map.insert(key, value)
+}
 
 impl Client {
     /// Whether a read begins where the last one of the file ended.
     fn goes_on(&self, inode: u64, offset: u64, end: u64) -> bool {
-        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        if ends.len() >= MOST_ENDS {
-            ends.clear();
-        }
-        ends.insert(inode, end) == Some(offset)
+        put(&self.ends, inode, end) == Some(offset)
+    }
+
+    /// Waits up to `limit` for the next call of a thread; whether it has come.
+    fn wait_for_next(&self, tid: u32, id: u64, limit: Duration) -> bool {
+        let is_last = |last: &mut BTreeMap<u32, u64>| last.get(&tid) == Some(&id);
+        let waited = self.moved.wait_timeout_while(lock(&self.last), limit, is_last);
+        waited.map_or(true, |(_, outcome)| !outcome.timed_out())
     }
 
     fn pass(&self, id: u64) {
@@ -99,7 +119,7 @@ pub(super) struct Router {
 
 impl Router {
     fn gate_of(&self, dev: u64) -> Option<&Arc<Gate>> {
-        let mut known = self.by_dev.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.by_dev);
         let found = known.entry(dev).or_insert_with(|| {
             let chain = Topology::host().serving_disks(DevT::from_stat(dev)).ok()?;
             // The first that a request meets.
@@ -118,10 +138,20 @@ impl Router {
     ) -> io::Result<()> {
         let listener = Listener::new(listener);
         listener.wake_synchronously();
-        let client = Arc::new(Client { listener, shared, root, is_trusted, ends: Mutex::default() });
+        let client = Arc::new(Client {
+            listener,
+            shared,
+            root,
+            is_trusted,
+            ends: Mutex::default(),
+            last: Mutex::default(),
+            moved: Condvar::new(),
+        });
         let router = Arc::clone(self);
         // A thread for each command: a call that was received by nobody could be ended by a signal.
-        std::thread::Builder::new().name("disk-receiver".to_owned()).spawn(move || router.receive(&client))?;
+        std::thread::Builder::new()
+            .name("disk-receiver".to_owned())
+            .spawn(move || router.receive(&client))?;
         Ok(())
     }
 
@@ -144,7 +174,10 @@ impl Router {
             client.listener.refuse(trap.id, libc::ENOSYS);
             return;
         }
-        let waits = trap.uses_a_disk() && client.shared.list(trap.id) && self.queue_up(client, trap).is_some();
+        put(&client.last, trap.tid, trap.id);
+        client.moved.notify_all();
+        let waits =
+            trap.uses_a_disk() && client.shared.list(trap.id) && self.queue_up(client, trap).is_some();
         if !waits {
             client.pass(trap.id);
         }
@@ -219,7 +252,8 @@ impl Enforcer for Disk {
 
     fn bound(&mut self, path: &str, backlog: &Backlog) -> io::Result<()> {
         if (backlog.requests, backlog.service) != (Bound::None, Bound::None) {
-            let why = "a program's read or write cannot be refused, it waits: write 'max max' to clear the counts";
+            let why =
+                "a program's read or write cannot be refused, it waits: write 'max max' to clear the counts";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         self.gate.clear_counts(path);

@@ -48,7 +48,8 @@ pub(super) struct ExecArgs {
 
 /// Becomes the command.
 pub(super) fn exec(args: &ExecArgs) -> anyhow::Result<Infallible> {
-    let paths: Vec<&PathBuf> = args.cpu.iter().chain(&args.mem).chain(&args.disk).chain(&args.others).collect();
+    let paths: Vec<&PathBuf> =
+        args.cpu.iter().chain(&args.mem).chain(&args.disk).chain(&args.others).collect();
     let Some(first) = paths.first() else {
         bail!("no reservation is named: --cpu /reserv/cpu/r0, or --mem, --disk, --in");
     };

@@ -33,3 +33,16 @@ fn stopped_processes_are_known_by_id_and_start() {
     assert!(!shared.list_stopped(one));
     assert_eq!(shared.stopped().len(), MAX_STOPPED);
 }
+
+#[test]
+fn another_process_can_map_the_same_memory_and_nothing_else() {
+    let (shared, file) = Shared::with_file().unwrap();
+    let again = Shared::of(&file).unwrap();
+    assert!(shared.list(41));
+    assert!(again.unanswered().contains(&41));
+    again.unlist(41);
+    assert!(!shared.unanswered().contains(&41));
+    assert!(nix::unistd::ftruncate(&file, 0).is_err(), "it cannot shrink under who has mapped it");
+    let plain = std::os::fd::OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+    assert!(Shared::of(&plain).is_err());
+}

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept4, bind, connect, getsockopt, listen as listen_at,
-    socket, sockopt,
+    AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept4, bind, connect, getsockopt,
+    listen as listen_at, socket, sockopt,
 };
 
 use super::Router;
@@ -80,10 +80,13 @@ fn receive(router: &Arc<Router>, end: &Channel) -> io::Result<()> {
     };
     let (_, listener) = next()?;
     let (pid, memory) = next()?;
-    let pid: i32 = String::from_utf8(pid).ok().and_then(|text| text.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
+    let pid: i32 =
+        String::from_utf8(pid).ok().and_then(|text| text.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
     // The keeper's word counts for what it was started with alone.
     let peer = getsockopt(end, sockopt::PeerCredentials)?;
-    let owner = |pid: i32| std::fs::metadata(format!("/proc/{pid}")).map(|dir| std::os::unix::fs::MetadataExt::uid(&dir));
+    let owner = |pid: i32| {
+        std::fs::metadata(format!("/proc/{pid}")).map(|dir| std::os::unix::fs::MetadataExt::uid(&dir))
+    };
     if peer.uid() != 0 && owner(pid)? != peer.uid() {
         return Err(io::Error::from(io::ErrorKind::PermissionDenied));
     }
@@ -158,7 +161,8 @@ fn descendants(root: i32) -> Vec<i32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let is_below = |pid: &i32| {
-        std::iter::successors(Some(*pid), |pid| parent_of(*pid).filter(|parent| *parent > 1)).any(|pid| pid == root)
+        std::iter::successors(Some(*pid), |pid| parent_of(*pid).filter(|parent| *parent > 1))
+            .any(|pid| pid == root)
     };
     pids.filter(is_below).collect()
 }

@@ -208,6 +208,3 @@ impl Gate {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

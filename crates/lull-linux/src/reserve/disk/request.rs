@@ -129,7 +129,12 @@ impl Job {
                 let position = i64::try_from(*offset).unwrap_or(i64::MAX);
                 // SAFETY: the buffer is as long as is said; what comes is not looked at.
                 let got = unsafe {
-                    libc::pread(file.as_raw_fd(), space.as_mut_ptr().cast(), usize::try_from(length).unwrap_or(0), position)
+                    libc::pread(
+                        file.as_raw_fd(),
+                        space.as_mut_ptr().cast(),
+                        usize::try_from(length).unwrap_or(0),
+                        position,
+                    )
                 };
                 *offset += length;
                 // An error is the call's own to find.
@@ -156,7 +161,10 @@ impl Job {
         let begun = Instant::now();
         let number = format!("{} ", self.nr);
         while begun.elapsed() < LOOK_LIMIT {
-            std::thread::sleep(LOOK);
+            // Its next call says that this one has ended, and looks the same from outside.
+            if self.client.wait_for_next(self.tid, self.id, LOOK) {
+                return;
+            }
             // While it waits, the call's number stands first; `running` once it does not.
             let line = std::fs::read_to_string(format!("/proc/{}/syscall", self.tid)).unwrap_or_default();
             if !line.starts_with(&number) {

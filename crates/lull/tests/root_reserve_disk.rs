@@ -1,0 +1,231 @@
+//! `lull reserve exec --disk` on a real mount and a loop device of the test's own: results stay what they are, shares hold, and who is left
+//! lets calls pass when the mount is killed.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use common::loopdev::Loop;
+use common::{finish, lull, needs_root, output, processes, send, wait_until};
+
+/// One tree at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A disk with two reservations.
+struct Bed {
+    dir: tempfile::TempDir,
+    device: PathBuf,
+    // Detached after the mount is gone.
+    _disk: Option<Loop>,
+    _alone: std::sync::MutexGuard<'static, ()>,
+}
+
+fn bed(first: &str, second: &str) -> Option<Bed> {
+    if !needs_root() {
+        return None;
+    }
+    let alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Loop::new(dir.path())?;
+    let mut pattern = vec![0_u8; 8 << 20];
+    let mut state = 88;
+    pattern.chunks_exact_mut(4).for_each(|chunk| {
+        chunk.copy_from_slice(&common::next_random(&mut state).to_le_bytes()[..4]);
+    });
+    OpenOptions::new().write(true).open(&disk.path).unwrap().write_all(&pattern).unwrap();
+    Bed::start(dir, disk.path.clone(), Some(disk), alone, first, second)
+}
+
+impl Bed {
+    /// The same on a disk that is there.
+    fn on(device: &Path, first: &str, second: &str) -> Option<Self> {
+        let alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Self::start(tempfile::tempdir().unwrap(), device.to_owned(), None, alone, first, second)
+    }
+
+    fn start(
+        dir: tempfile::TempDir,
+        device: PathBuf,
+        disk: Option<Loop>,
+        alone: std::sync::MutexGuard<'static, ()>,
+        first: &str,
+        second: &str,
+    ) -> Option<Self> {
+        let bed = Self { dir, device, _disk: disk, _alone: alone };
+        let done = output(lull().args(["reserve", "mount"]).arg(bed.point()));
+        if !done.status.success() || !bed.reservation("").is_dir() {
+            eprintln!("SKIPPED: disks cannot be reserved here: {}", told(&done));
+            return None;
+        }
+        for (name, share) in [("r0", first), ("r1", second)] {
+            fs::create_dir(bed.reservation(name)).unwrap();
+            fs::write(bed.reservation(name).join("share"), share).unwrap();
+        }
+        Some(bed)
+    }
+
+    fn point(&self) -> PathBuf {
+        self.dir.path().join("reserv")
+    }
+
+    fn device(&self) -> &str {
+        self.device.to_str().unwrap()
+    }
+
+    fn reservation(&self, name: &str) -> PathBuf {
+        self.point().join(self.device.file_name().unwrap()).join(name)
+    }
+
+    fn exec(&self, name: &str, script: &str) -> Command {
+        let mut command = lull();
+        command
+            .args(["reserve", "exec", "--disk"])
+            .arg(self.reservation(name))
+            .args(["--", "sh", "-c", script]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Requests and bytes of the default queue.
+    fn served(&self, name: &str) -> (u64, u64) {
+        let text = fs::read_to_string(self.reservation(name).join("q0/backlog")).unwrap_or_default();
+        let mut numbers = text.split_whitespace().map(|word| word.parse().unwrap());
+        (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+    }
+
+    fn server(&self) -> u32 {
+        let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let line = table.lines().rev().find(|line| line.contains(self.point().to_str().unwrap())).unwrap();
+        let source = line.split_whitespace().find_map(|word| word.strip_prefix("lull-reserve:")).unwrap();
+        source.split(':').next().unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let done = output(lull().args(["reserve", "unmount", "--lazy"]).arg(self.point()));
+        if !std::thread::panicking() {
+            assert!(done.status.success(), "{}", told(&done));
+        }
+    }
+}
+
+/// What it said on standard error.
+fn told(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Pages of the device leave the cache.
+fn forget(device: &str) {
+    let done = Command::new("blockdev").args(["--flushbufs", device]).status().unwrap();
+    assert!(done.success());
+}
+
+#[test]
+fn root_results_and_statuses_are_the_command_s_own() {
+    let Some(bed) = bed("50% 50", "40% 40") else { return };
+    let plain = output(Command::new("sha256sum").arg(bed.device()));
+    forget(bed.device());
+    let script =
+        format!("sha256sum {}; cat /proc/self/status | grep Seccomp:; sleep 0.3; exit 7", bed.device());
+    let child = bed.exec("r0", &script).spawn().unwrap();
+    wait_until("bytes are counted", || bed.served("r0").1 >= 8 << 20);
+    let gated = finish(child);
+    assert_eq!(gated.status.code(), Some(7), "{}", told(&gated));
+    let text = String::from_utf8(gated.stdout).unwrap();
+    let [sum, filter] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+    assert_eq!(sum, String::from_utf8(plain.stdout).unwrap().trim_end());
+    assert!(filter.ends_with('2'), "it runs under a filter: {filter}");
+
+    let write =
+        format!("head -c 8388608 /dev/zero | dd of={} bs=1M iflag=fullblock conv=fsync", bed.device());
+    assert!(output(&mut bed.exec("r1", &write)).status.success());
+    forget(bed.device());
+    assert!(fs::read(bed.device()).unwrap().iter().all(|byte| *byte == 0), "what was written is there");
+
+    let missing =
+        output(lull().args(["reserve", "exec", "--disk"]).arg(bed.reservation("r0")).arg("/no/such"));
+    assert_eq!(missing.status.code(), Some(127));
+    assert!(told(&missing).contains("cannot execute"), "{}", told(&missing));
+}
+
+#[test]
+fn root_busy_reservations_get_their_shares() {
+    if !needs_root() || !Path::new("/dev/fuse").exists() {
+        return;
+    }
+    // A disk that is slower than anything else here: requests wait in queues, and nowhere else.
+    let mut slow = lull().args(["load", "slow-disk"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufReader::new(slow.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let device = line.trim().to_owned();
+    if let Some(bed) = Bed::on(Path::new(&device), "75% 75", "15% 15") {
+        let load = format!("exec $LULL load disk-random --file {device} --block 64KiB --threads 12");
+        let program = lull().get_program().to_owned();
+        let start = |name: &str| bed.exec(name, &load).env("LULL", &program).spawn().unwrap();
+        let children = [start("r0"), start("r1")];
+        wait_until("both are at work", || bed.served("r0").0 > 20 && bed.served("r1").0 > 4);
+        let before = [bed.served("r0").1, bed.served("r1").1];
+        wait_until("the second had its part", || bed.served("r1").1 - before[1] >= 30 * 64 * 1024);
+        let (first, second) = (bed.served("r0").1 - before[0], bed.served("r1").1 - before[1]);
+        for child in children {
+            send(child.id(), libc::SIGTERM);
+            drop(finish(child));
+        }
+        let ratio = first as f64 / second as f64;
+        assert!((3.5..7.0).contains(&ratio), "five to one was reserved: {first} and {second} bytes, {ratio}");
+    }
+    send(slow.id(), libc::SIGTERM);
+    common::wait_for_end(&mut slow);
+}
+
+#[test]
+fn root_if_the_mount_is_killed_calls_pass() {
+    let Some(bed) = bed("50% 50", "40% 40") else { return };
+    let plain = output(Command::new("sha256sum").arg(bed.device()));
+    let script = format!(
+        "for turn in $(seq 200); do sha256sum {0}; dd if={0} of=/dev/null bs=64k iflag=direct 2>/dev/null || exit 9; done | sort -u",
+        bed.device()
+    );
+    let child = bed.exec("r0", &script).spawn().unwrap();
+    wait_until("it is at work", || bed.served("r0").0 > 200);
+    let server = bed.server();
+    assert!(send(server, libc::SIGKILL));
+    let done = finish(child);
+    assert!(done.status.success(), "{}", told(&done));
+    assert_eq!(
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&plain.stdout),
+        "one sum, the right one"
+    );
+    let keepers = || {
+        let is_keeper = |pid: &u32| {
+            common::name_of(*pid) == "lull-keeper"
+                && common::state_of(*pid).is_some_and(|(state, _)| state != 'Z')
+        };
+        processes().iter().filter(|pid| is_keeper(pid)).count()
+    };
+    common::wait_at_most(Duration::from_secs(20), "the keeper has ended", || keepers() == 0);
+}
+
+#[test]
+fn root_a_command_that_cannot_be_gated_is_not_started() {
+    let Some(bed) = bed("50% 50", "40% 40") else { return };
+    let inner = format!(
+        "{} reserve exec --disk {} -- touch {}",
+        lull().get_program().to_str().unwrap(),
+        bed.reservation("r0").display(),
+        bed.dir.path().join("ran").display()
+    );
+    let done = output(&mut bed.exec("r0", &inner));
+    assert_eq!(done.status.code(), Some(125), "{}", told(&done));
+    assert!(told(&done).contains("can have no second one"), "{}", told(&done));
+    assert!(!Path::new(&bed.dir.path().join("ran")).exists());
+}

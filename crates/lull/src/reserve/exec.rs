@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::exit;
 
 use anyhow::{Context, bail};
@@ -37,13 +37,19 @@ pub(super) struct ExecArgs {
     #[arg(long, value_name = "PATH")]
     disk: Vec<PathBuf>,
 
-    /// A reservation of any resource but disks. Repeatable.
+    /// A reservation of any resource. Repeatable.
     #[arg(long = "in", value_name = "PATH")]
     others: Vec<PathBuf>,
 
     /// The command and its arguments.
     #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
+}
+
+/// Whether a reservation is one of a disk, which has the kernel's name.
+fn is_of_disk(path: &Path, point: &Path) -> bool {
+    let resource = path.strip_prefix(point).ok().and_then(|below| below.components().next());
+    resource.is_some_and(|name| Path::new("/sys/block").join(name).exists())
 }
 
 /// Becomes the command.
@@ -78,7 +84,7 @@ pub(super) fn exec(args: &ExecArgs) -> anyhow::Result<Infallible> {
         .with_context(|| {
             format!("cannot enter {}; {} says why", list.trim_end(), mounted.point.join("log").display())
         })?;
-    if !args.disk.is_empty() {
+    if paths.iter().any(|path| is_of_disk(path, &mounted.point)) {
         return disk::become_gated(&command, &mounted);
     }
     let mask =

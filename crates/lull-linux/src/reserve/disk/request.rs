@@ -109,7 +109,7 @@ impl Ask {
     /// How long it is, until it is queued again.
     pub(super) fn bytes(&self) -> u64 {
         match self {
-            Self::Read { offset, end, .. } => (end - offset).min(PIECE_BYTES).max(PAGE_BYTES),
+            Self::Read { offset, end, .. } => (end - offset).clamp(PAGE_BYTES, PIECE_BYTES),
             Self::Clean { bytes, .. } | Self::Watch { bytes } => *bytes,
         }
     }

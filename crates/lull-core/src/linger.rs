@@ -37,6 +37,8 @@
 //! Sources: Ryu, Hollingsworth & Keleher, *Mechanisms and Policies for Supporting Fine-Grained Cycle Stealing*, ICS 1999 (the policies;
 //! requirement L-5); Karlin et al., *Competitive Snoopy Caching*, 1988 (twice the cost of who knows the future).
 
+pub mod classad;
+pub mod episode;
 mod policy;
 
 pub use policy::{Act, GuestPolicy, Leave, Owner, ParseGuestPolicyError};

@@ -119,7 +119,14 @@ boot() { # NODE ROOT
                 mount -t overlay overlay -o "lowerdir=$lower,upperdir=$dir/upper,workdir=$dir/work" "$dir/root"
                 mount -t proc proc "$dir/root/proc"
                 mount -t sysfs -o ro sysfs "$dir/root/sys"
-                mount --rbind /dev "$dir/root/dev"
+                # Devices without terminals: nobody types here.
+                mount -t tmpfs -o mode=755 tmpfs "$dir/root/dev"
+                for device in null zero full random urandom; do
+                    touch "$dir/root/dev/$device"
+                    mount --bind "/dev/$device" "$dir/root/dev/$device"
+                done
+                mkdir -m 1777 "$dir/root/dev/shm"
+                ln -s /proc/self/fd "$dir/root/dev/fd"
                 mount -t tmpfs tmpfs "$dir/root/run"
                 mount -t tmpfs tmpfs "$dir/root/tmp"
                 chmod 1777 "$dir/root/tmp"

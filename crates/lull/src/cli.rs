@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Record(crate::record::RecordArgs),
     /// Replay a recorded trace, and recommend an interval and a depth for it.
     Advise(crate::advise::AdviseArgs),
+    /// Make a node of an HTCondor pool one whose guests linger beside its owner; show what they do.
+    Condor(crate::condor::CondorArgs),
     #[command(hide = true)]
     Generate(crate::generate::GenerateArgs),
     #[command(hide = true, subcommand)]

@@ -25,6 +25,7 @@ use serde::Serialize;
 
 mod advice;
 mod class;
+mod condor;
 mod memory;
 mod network;
 mod page;
@@ -33,6 +34,7 @@ mod reservations;
 
 use advice::Advice;
 use class::Class;
+use condor::Condor;
 use memory::Memory;
 use network::Network;
 use page::Page;
@@ -73,6 +75,8 @@ struct Findings {
     network: Option<Network>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reservations: Option<Reservations>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    htcondor: Option<Condor>,
     advice: Vec<Advice>,
 }
 
@@ -104,6 +108,7 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<()> {
     };
     let memory = asked.is_none().then(|| Memory::of(&facts));
     let network = asked.is_none().then(|| Network::look(&facts));
+    let htcondor = if asked.is_none() { Condor::look() } else { None };
     let findings = Findings {
         version: env!("CARGO_PKG_VERSION"),
         asked,
@@ -113,6 +118,7 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<()> {
         memory,
         network,
         reservations,
+        htcondor,
         advice,
     };
     let text = if args.json {

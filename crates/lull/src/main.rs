@@ -2,8 +2,10 @@
 
 mod advise;
 mod cli;
+mod condor;
 mod doctor;
 mod generate;
+mod guests;
 mod record;
 mod reserve;
 mod run;
@@ -41,6 +43,7 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
         Command::Sim(args) => sim::run(&args),
         Command::Record(args) => record::run(&args),
         Command::Advise(args) => advise::run(&args),
+        Command::Condor(args) => condor::run(args),
         Command::Generate(args) => generate::run(args, Cli::command()),
         Command::Load(command) => Ok(lull_bench::run_load(command)?),
     }

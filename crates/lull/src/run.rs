@@ -16,10 +16,12 @@
 //! | [`adjust`], [`release`](mod@release) | changing a run while it runs; letting go what the command has left behind |
 //! | [`hold_gate`], [`signals`], [`spare`] | the hold gate; signals that end a wait, or interrupt a long hold |
 //! | [`guardian`] | what happens when the supervisor is dead |
+//! | [`bare`] | the command without lull, for who would rather have it run than be told |
 //! | [`tell`], [`messages`], [`status`], [`summary`] | what is told to whom |
 
 pub(crate) mod adjust;
 mod affinity;
+pub(crate) mod bare;
 mod cpu;
 mod cpu_start;
 mod disk;
@@ -111,6 +113,22 @@ const ALONE: &str = "this user may have no more processes (ulimit -u), and lull 
 /// # Errors
 /// When lull itself fails before the command has started.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
+    begin(args)?.end()
+}
+
+/// A command that runs, and how to tell of it.
+pub(crate) struct Begun {
+    started: Started,
+    settings: RunSettings,
+    words: Vec<String>,
+    summary_file: Option<std::fs::File>,
+}
+
+/// Starts the command.
+///
+/// # Errors
+/// When lull itself fails before the command has started: it has not, then.
+pub(crate) fn begin(args: &RunArgs) -> anyhow::Result<Begun> {
     let born = clock::now();
     let file = Given::from_files(args.config.as_deref())?;
     let mut settings = args.given().over(file)?;
@@ -128,31 +146,42 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<std::convert::Infallible> {
     if let Some(text) = settings.policy.forewarning().filter(|_| !settings.quiet) {
         status::say(&text);
     }
-    let (outcome, queues, left) = started.run(wants_summary(&settings) || has_wishes(&settings));
-    let outcome = outcome?;
-    let silent = outcome.summary.is_none() && outcome.lost_supervisor.is_none();
-    let mut summary = outcome.summary.map_or_else(Summary::default, |summary| *summary);
-    if silent {
-        summary.notes.push("the supervisor did not answer in time: its numbers are missing".to_owned());
-    }
-    summary.command = words;
-    summary.notes.extend(left);
-    summary.queues = queues;
-    summary.wall_ns = outcome.wall.0;
-    // The supervisor goes on for a moment after the job's end.
-    summary.held_ns = summary.held_ns.min(summary.wall_ns);
-    // Its child began before the command did.
-    summary.starved_ns = summary.starved_ns.map(|starved_ns| starved_ns.min(summary.wall_ns));
-    summary.status = Some(outcome.ending.status());
-    if let Some(text) = outcome.lost_supervisor.as_deref().map(lost) {
-        // Where a summary is shown, it is in there.
-        if !settings.quiet && (summary_file.is_some() || !wants_summary(&settings)) {
-            status::say(&text);
+    Ok(Begun { started, settings, words, summary_file })
+}
+
+impl Begun {
+    /// Waits for the command and ends as it does.
+    ///
+    /// # Errors
+    /// Only when waiting itself is impossible.
+    pub(crate) fn end(self) -> anyhow::Result<std::convert::Infallible> {
+        let Self { started, settings, words, summary_file } = self;
+        let (outcome, queues, left) = started.run(wants_summary(&settings) || has_wishes(&settings));
+        let outcome = outcome?;
+        let silent = outcome.summary.is_none() && outcome.lost_supervisor.is_none();
+        let mut summary = outcome.summary.map_or_else(Summary::default, |summary| *summary);
+        if silent {
+            summary.notes.push("the supervisor did not answer in time: its numbers are missing".to_owned());
         }
-        summary.notes.push(text);
+        summary.command = words;
+        summary.notes.extend(left);
+        summary.queues = queues;
+        summary.wall_ns = outcome.wall.0;
+        // The supervisor goes on for a moment after the job's end.
+        summary.held_ns = summary.held_ns.min(summary.wall_ns);
+        // Its child began before the command did.
+        summary.starved_ns = summary.starved_ns.map(|starved_ns| starved_ns.min(summary.wall_ns));
+        summary.status = Some(outcome.ending.status());
+        if let Some(text) = outcome.lost_supervisor.as_deref().map(lost) {
+            // Where a summary is shown, it is in there.
+            if !settings.quiet && (summary_file.is_some() || !wants_summary(&settings)) {
+                status::say(&text);
+            }
+            summary.notes.push(text);
+        }
+        report(&settings, &summary, summary_file);
+        front::end_like(outcome.ending)
     }
-    report(&settings, &summary, summary_file);
-    front::end_like(outcome.ending)
 }
 
 /// Writes the summary to where it was asked for.

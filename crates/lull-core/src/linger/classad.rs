@@ -8,6 +8,7 @@
 //! | attribute | from | meaning |
 //! |---|---|---|
 //! | `LullTime`, `LullOwnerActive`, `LullOwnerSince`, `LullGuestShare` | the node's publisher | when it was measured; whether the owner is at work, since when; what a guest gets of a CPU meanwhile |
+//! | `LastHeardFrom` | the collector, in its copy of the ad | when it came |
 //! | `LullPlaces`, `LullElsewhereShare` | the node's publisher | places elsewhere that a guest of this node may take; its share there |
 //! | `JobStart` | HTCondor | when the guest began here |
 //! | `SuccessCheckpointExitCode` | the guest's submit file (`checkpoint_exit_code`) | it saves itself |
@@ -137,12 +138,14 @@ impl Terms {
         let stale = real(self.stale_after.as_secs_f64());
         let mut list = vec![
             ("LullPolicy", format!("\"{}\"", self.policy)),
-            ("LullKnown", format!("(time() - LullTime < {stale}) =?= True")),
+            // In the collector's copy of an ad the time stands still, as all else in it does.
+            ("LullNow", "ifThenElse(isUndefined(LastHeardFrom), time(), LastHeardFrom)".to_owned()),
+            ("LullKnown", format!("(LullNow - LullTime < {stale}) =?= True")),
             ("LullBeside", "(LullKnown && LullOwnerActive) =?= True".to_owned()),
             ("LullHasGuest", "JobStart =!= undefined".to_owned()),
-            ("LullAge", "time() - LullOwnerSince".to_owned()),
+            ("LullAge", "LullNow - LullOwnerSince".to_owned()),
             ("LullSaves", "SuccessCheckpointExitCode =!= undefined".to_owned()),
-            ("LullRan", "ifThenElse(LullHasGuest, time() - JobStart, 0)".to_owned()),
+            ("LullRan", "ifThenElse(LullHasGuest, LullNow - JobStart, 0)".to_owned()),
             ("LullRanBeside", "ifThenElse(LullRan < LullAge, LullRan, LullAge)".to_owned()),
             ("LullDone", "LullRan - LullRanBeside + LullGuestShare * LullRanBeside".to_owned()),
             ("LullCheckpointEvery", format!("ifThenElse(isUndefined(LullSavesEvery), {saves_every}, LullSavesEvery)")),

@@ -3,7 +3,7 @@
 //! Problem: the rule of [`linger`](super) asks for the age of the owner's episode and for the share that a guest gets in it. A node only
 //! shows how much of its CPUs the owner uses, and when somebody last touched its console.
 //!
-//! Approach: a *sign* of the owner is a span in which he used at least `busy` CPUs, or in which the console was touched. He is at work from the
+//! Approach: a *sign* of the owner is a span in which he used at least `busy` CPUs, or a touch of the console. He is at work from the
 //! first sign until `away_after` has passed without one, so that a pause to think is no departure. An episode begins with the span
 //! that brought its first sign; being away begins with the moment at which that is noticed.
 //!
@@ -68,10 +68,9 @@ impl Episode {
 
     /// Takes what was seen up to `now`.
     pub fn add(&mut self, now: Nanos, sample: &Sample) {
-        let touched = sample.console_idle.is_some_and(|idle| idle <= sample.span);
-        if touched || sample.owner_cpus >= self.setting.busy {
-            self.last_sign = Some(now);
-        }
+        let touched = sample.console_idle.map(|idle| Nanos(now.0.saturating_sub(idle.0)));
+        let busy = (sample.owner_cpus >= self.setting.busy).then_some(now);
+        self.last_sign = self.last_sign.max(touched).max(busy);
         let in_use = self.last_sign.is_some_and(|sign| now.since(sign) < self.setting.away_after);
         if in_use != self.in_use {
             self.in_use = in_use;

@@ -126,9 +126,15 @@ impl FromStr for GuestPolicy {
     type Err = ParseGuestPolicyError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // What users of batch systems say.
+        let text_in_full = match text {
+            "evict" => Self::ImmediateEviction.name(),
+            "suspend" => Self::SuspendInPlace.name(),
+            other => other,
+        };
         Self::ALL
             .into_iter()
-            .find(|policy| policy.name() == text)
+            .find(|policy| policy.name() == text_in_full)
             .ok_or_else(|| ParseGuestPolicyError(text.to_owned()))
     }
 }

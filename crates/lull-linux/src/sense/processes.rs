@@ -16,7 +16,7 @@ use nix::unistd::{SysconfVar, sysconf};
 use crate::stat_line::StatLine;
 
 /// The flag of kernel threads.
-const PF_KTHREAD: u64 = 0x0020_0000;
+pub(super) const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// What a set of processes has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +83,8 @@ fn io_bytes(text: &str) -> u64 {
     text.lines().filter_map(counted).sum()
 }
 
-fn time(ticks: u64) -> Nanos {
+/// Clock ticks as time.
+pub(super) fn ticks(ticks: u64) -> Nanos {
     let per_s = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|ticks| u64::try_from(ticks).ok());
     Nanos(ticks.saturating_mul(1_000_000_000) / per_s.unwrap_or(100).max(1))
 }
@@ -99,7 +100,7 @@ pub fn usage(pids: &[i32]) -> Usage {
         usage.io_bytes +=
             std::fs::read_to_string(format!("/proc/{pid}/io")).map_or(0, |text| io_bytes(&text));
     }
-    usage.cpu = time(ticks);
+    usage.cpu = self::ticks(ticks);
     usage
 }
 
@@ -124,7 +125,7 @@ pub struct Program {
 pub fn programs(pids: &[i32]) -> Vec<Program> {
     let program = |pid: &i32| {
         let stat = Stat::of(*pid).filter(|stat| stat.flags & PF_KTHREAD == 0 && stat.state != 'Z')?;
-        Some(Program { pid: *pid, name: program_name(*pid)?, cpu: time(stat.ticks) })
+        Some(Program { pid: *pid, name: program_name(*pid)?, cpu: ticks(stat.ticks) })
     };
     pids.iter().filter_map(program).collect()
 }
@@ -166,7 +167,7 @@ pub fn is_stopped(pid: i32) -> bool {
 /// ran: a program that wakes in step with the ticks, as those with timers of whole milliseconds do, is not missed.
 pub fn time_of_programs(pids: &[i32]) -> Nanos {
     let stats = pids.iter().filter_map(|pid| Stat::of(*pid));
-    time(stats.filter(|stat| stat.flags & PF_KTHREAD == 0).map(|stat| stat.ticks + stat.children).sum())
+    ticks(stats.filter(|stat| stat.flags & PF_KTHREAD == 0).map(|stat| stat.ticks + stat.children).sum())
 }
 
 #[cfg(test)]

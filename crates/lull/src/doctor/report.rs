@@ -64,6 +64,9 @@ fn host(page: &mut Page, findings: &Findings) {
     if let Some(reservations) = &findings.reservations {
         reservations.write(page);
     }
+    if let Some(condor) = &findings.htcondor {
+        condor.write(page);
+    }
 }
 
 fn kernel_and_user(page: &mut Page, facts: &Facts) {

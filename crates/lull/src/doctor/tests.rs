@@ -109,7 +109,18 @@ pub(super) fn findings(facts: Facts) -> Findings {
     let plan = Plan::for_facts(&facts);
     let advice = advice::all(&facts, None, Path::new("/usr/bin/lull"), true);
     let (class, memory, network, reservations) = (None, None, None, None);
-    Findings { version: "0", asked: None, facts, plan, class, memory, network, reservations, advice }
+    Findings {
+        version: "0",
+        asked: None,
+        facts,
+        plan,
+        class,
+        memory,
+        network,
+        reservations,
+        htcondor: None,
+        advice,
+    }
 }
 
 #[test]

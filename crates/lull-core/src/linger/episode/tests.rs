@@ -36,11 +36,11 @@ fn a_pause_is_no_departure() {
 fn a_touched_console_is_a_sign() {
     let mut episode = Episode::new(setting(), Nanos::ZERO);
     let touched = Sample { console_idle: Some(Nanos::from_secs(2)), ..sample(0.0) };
-    episode.add(Nanos::from_secs(5), &touched);
+    episode.add(Nanos::from_secs(500), &touched);
     assert!(episode.in_use());
     let long_ago = Sample { console_idle: Some(Nanos::from_secs(90)), ..sample(0.0) };
     let mut episode = Episode::new(setting(), Nanos::ZERO);
-    episode.add(Nanos::from_secs(5), &long_ago);
+    episode.add(Nanos::from_secs(500), &long_ago);
     assert!(!episode.in_use());
 }
 

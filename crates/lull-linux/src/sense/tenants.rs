@@ -1,0 +1,202 @@
+//! Who uses a node's CPUs: its owner, a batch system's guests, or the batch system itself.
+//!
+//! Problem: a publisher without any rights is to say what the owner of a node uses, what guests get, and what they cost him. Approach: every
+//! process is told by its descent. What descends from a *starter* (the daemon that starts one guest) is a guest's; what else descends from
+//! the batch system's *master* is the batch system's; all the rest that is no kernel thread is the owner's. Two countings are compared:
+//!
+//! - processor time, of `/proc/PID/stat` with the children that a process has waited for, so that what short programs did is not lost;
+//! - of threads that live in both, the time that they ran and the time that they could have run and waited for a CPU
+//!   (`/proc/PID/task/TID/schedstat`).
+//!
+//! Waiting over waiting and running is the share of a CPU that somebody wanted and did not get. For the owner it is an upper bound of what guests
+//! cost him: his own programs wait for each other, too.
+//!
+//! Units: nanoseconds. Edge cases: where a process dies that nobody waits for, the sum of its class steps back, and counts as nothing for that span.
+//! Without schedstat nobody waits. In a PID namespace only what is in there is counted.
+//!
+//! Source: proc_pid_stat(5); `Documentation/scheduler/sched-stats.rst`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use lull_core::Nanos;
+
+use crate::root::Root;
+use crate::stat_line::StatLine;
+
+use super::processes::{PF_KTHREAD, all, ticks};
+
+/// The names of a batch system's daemons, as `/proc/PID/comm` has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Daemons {
+    /// From which all others descend.
+    pub master: &'static str,
+    /// Whose children are a guest's.
+    pub starter: &'static str,
+}
+
+/// What one of the three used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// Processor time.
+    pub cpu: Nanos,
+    /// Time that threads ran.
+    pub ran: Nanos,
+    /// Time that threads waited for a CPU.
+    pub waited: Nanos,
+}
+
+impl Use {
+    /// The share of a CPU that was wanted and not had; `None` where nothing was wanted.
+    pub fn missed(&self) -> Option<f64> {
+        let wanted_s = self.ran.plus(self.waited).as_secs_f64();
+        (wanted_s > 0.0).then(|| self.waited.as_secs_f64() / wanted_s)
+    }
+}
+
+/// What was used between two countings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tenants {
+    /// By the owner.
+    pub owner: Use,
+    /// By guests.
+    pub guests: Use,
+    /// How many guests there are now.
+    pub guest_count: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Owner,
+    Guest,
+    Neither,
+}
+
+/// A thread for as long as it lives: its ids, and when it started.
+type Thread = (i32, i32);
+
+/// All processes at a moment.
+#[derive(Clone, Debug, Default)]
+pub struct Count {
+    owner_cpu: Nanos,
+    guest_cpu: Nanos,
+    guest_count: usize,
+    threads: HashMap<Thread, (Whose, Nanos, Nanos)>,
+}
+
+#[derive(Debug)]
+struct Process {
+    parent: i32,
+    name: String,
+    flags: u64,
+    own: u64,
+    children: u64,
+}
+
+impl Process {
+    fn of(root: &Root, pid: i32) -> Option<Self> {
+        let line = StatLine::read(root, pid)?;
+        Some(Self {
+            parent: line.parent()?,
+            name: root.read(format!("/proc/{pid}/comm"))?.trim_end().to_owned(),
+            flags: line.number(9)?,
+            own: line.number(14)? + line.number(15)?,
+            children: line.number(16)? + line.number(17)?,
+        })
+    }
+}
+
+/// `comm` holds no more of a name.
+const COMM_BYTES: usize = 15;
+
+fn is(process: &Process, daemon: &str) -> bool {
+    process.name == daemon.get(..COMM_BYTES).unwrap_or(daemon)
+}
+
+impl Count {
+    /// Counts now.
+    pub fn now(root: &Root, daemons: Daemons) -> Self {
+        let processes: HashMap<i32, Process> =
+            all().into_iter().filter_map(|pid| Some((pid, Process::of(root, pid)?))).collect();
+        let mut count = Self::default();
+        for (pid, process) in &processes {
+            if process.flags & PF_KTHREAD != 0 {
+                continue;
+            }
+            let whose = whose(&processes, *pid, daemons);
+            let mut used = process.own + process.children;
+            // What a starter waited for was a guest's.
+            if is(process, daemons.starter) {
+                count.guest_cpu = count.guest_cpu.plus(ticks(process.children));
+                count.guest_count += usize::from(processes.values().any(|child| child.parent == *pid));
+                used = 0;
+            }
+            match whose {
+                Whose::Owner => count.owner_cpu = count.owner_cpu.plus(ticks(used)),
+                Whose::Guest => count.guest_cpu = count.guest_cpu.plus(ticks(used)),
+                Whose::Neither => continue,
+            }
+            for (thread, ran, waited) in threads(*pid) {
+                count.threads.insert((*pid, thread), (whose, ran, waited));
+            }
+        }
+        count
+    }
+
+    /// What was used since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Tenants {
+        let mut tenants = Tenants { guest_count: self.guest_count, ..Tenants::default() };
+        tenants.owner.cpu = self.owner_cpu.since(earlier.owner_cpu);
+        tenants.guests.cpu = self.guest_cpu.since(earlier.guest_cpu);
+        for (thread, (whose, ran, waited)) in &self.threads {
+            let used = match whose {
+                Whose::Owner => &mut tenants.owner,
+                Whose::Guest => &mut tenants.guests,
+                Whose::Neither => continue,
+            };
+            // An id that was given again has counted less before.
+            let before = earlier.threads.get(thread).filter(|(was, before, _)| was == whose && before <= ran);
+            let (_, ran_before, waited_before) =
+                before.copied().unwrap_or((*whose, Nanos::ZERO, Nanos::ZERO));
+            used.ran = used.ran.plus(ran.since(ran_before));
+            used.waited = used.waited.plus(waited.since(waited_before));
+        }
+        tenants
+    }
+}
+
+/// By its nearest ancestor that says so.
+fn whose(processes: &HashMap<i32, Process>, pid: i32, daemons: Daemons) -> Whose {
+    let mut at = pid;
+    // Parents may change while they are read: a circle ends.
+    for _ in 0..processes.len() {
+        let Some(process) = processes.get(&at) else { return Whose::Owner };
+        if at != pid && is(process, daemons.starter) {
+            return Whose::Guest;
+        }
+        if is(process, daemons.master) {
+            return Whose::Neither;
+        }
+        at = process.parent;
+    }
+    Whose::Owner
+}
+
+/// Its threads, with the time that each ran and waited.
+fn threads(pid: i32) -> Vec<(i32, Nanos, Nanos)> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let thread = |path: &Path| {
+        let text = std::fs::read_to_string(path.join("schedstat")).ok()?;
+        let (ran, waited) = schedstat(&text)?;
+        Some((path.file_name()?.to_str()?.parse().ok()?, ran, waited))
+    };
+    entries.filter_map(|entry| thread(&entry.path())).collect()
+}
+
+fn schedstat(text: &str) -> Option<(Nanos, Nanos)> {
+    let mut numbers = text.split_whitespace().map(str::parse);
+    Some((Nanos(numbers.next()?.ok()?), Nanos(numbers.next()?.ok()?)))
+}
+
+#[cfg(test)]
+mod tests;

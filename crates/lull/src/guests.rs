@@ -1,0 +1,12 @@
+//! Guests of a batch system on a node that has an owner, whatever the batch system.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`watch`] | what the owner uses, whether he is at work, what guests get and what they cost him |
+//! | [`start`] | running a guest under lull; without it where lull cannot |
+//!
+//! A batch system's adapter, such as [`condor`](crate::condor), knows the names of its daemons, says what was watched in its own language,
+//! and has the policy carried out: rules and constants are those of [`lull_core::linger`].
+
+pub(crate) mod start;
+pub(crate) mod watch;

@@ -5,9 +5,10 @@
 //! | CPUs that the owner uses | processor time of all that is neither guest nor batch system ([`tenants`]) |
 //! | when the console was touched | last input on a terminal (`/dev/tty*`, `/dev/pts/*`), as `w` has it |
 //! | share that a guest gets | time that guests ran, of the time that they wanted to; where none wanted, what the owner left, one CPU at most |
-//! | loss of the owner | time that he waited for a CPU, of the time that he wanted one, while a guest ran; else nothing |
+//! | loss of the owner | time that he waited for a CPU, of the time that he wanted one, in all spans of his episode in which a guest ran |
 //!
-//! The loss is an upper bound: an owner's programs wait for each other, too.
+//! The loss is an upper bound: an owner's programs wait for each other, too. It is of the whole episode since a span in which he hardly wanted
+//! anything says little.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub(crate) struct Seen {
     pub(crate) since_s: f64,
     /// What a guest got of a CPU since then.
     pub(crate) share: f64,
-    /// What the owner lost at most, as a share of the CPU time that he wanted, in this span.
+    /// What the owner lost at most, as a share of the CPU time that he wanted since then.
     pub(crate) loss: f64,
     /// CPUs that guests used.
     pub(crate) guest_cpus: f64,
@@ -57,6 +58,8 @@ pub(crate) struct Watch {
     daemons: Daemons,
     cpus: f64,
     episode: Episode,
+    /// What the owner wanted and missed in this episode, beside guests.
+    beside: Use,
     count: Count,
     counted: Nanos,
 }
@@ -70,6 +73,7 @@ impl Watch {
             daemons,
             cpus: f64::from(u32::try_from(cpus).unwrap_or(u32::MAX)),
             episode: Episode::new(setting, now),
+            beside: Use::default(),
             count: Count::now(&Root::real(), daemons),
             counted: now,
         }
@@ -92,9 +96,15 @@ impl Watch {
         let of_span = |time: Nanos| time.as_secs_f64() / span.as_secs_f64().max(1e-9);
         let owner_cpus = of_span(tenants.owner.cpu);
         let share = share(&tenants.guests, span).unwrap_or_else(|| (self.cpus - owner_cpus).clamp(0.0, 1.0));
+        let began = self.episode.since();
         self.episode.add(now, &Sample { span, owner_cpus, console_idle, share });
-        let beside_guest = of_span(tenants.guests.ran) > 0.0;
-        let loss = tenants.owner.missed().filter(|_| beside_guest).unwrap_or(0.0);
+        if self.episode.since() != began {
+            self.beside = Use::default();
+        }
+        if tenants.guests.ran > Nanos::ZERO {
+            self.beside.ran = self.beside.ran.plus(tenants.owner.ran);
+            self.beside.waited = self.beside.waited.plus(tenants.owner.waited);
+        }
         Seen {
             time_s: 0.0,
             cpus: self.cpus,
@@ -102,7 +112,7 @@ impl Watch {
             in_use: self.episode.in_use(),
             since_s: 0.0,
             share: self.episode.share(),
-            loss,
+            loss: self.beside.missed().unwrap_or(0.0),
             guest_cpus: of_span(tenants.guests.cpu),
             guests: tenants.guest_count,
         }

@@ -9,6 +9,7 @@ fn watch() -> Watch {
         daemons: DAEMONS,
         cpus: 2.0,
         episode: Episode::new(setting, Nanos::ZERO),
+        beside: Use::default(),
         count: Count::default(),
         counted: Nanos::ZERO,
     }

@@ -1,0 +1,319 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016,SC2046,SC2002,SC1010 # expanded in the nodes; one word for each node
+# Guests on a real HTCondor pool: what `make test-condor` runs. Needs root, and the package mirror the first time; three to five minutes.
+#
+#   condor/test.sh             all cases
+#   condor/test.sh CASE ...    only these
+#   condor/test.sh --list      their names
+#
+# Environment: LULL, as in condor/pool.sh. A pool that is up is ended first.
+set -uo pipefail
+# shellcheck source=condor/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+readonly CASES=(grid lingers moves_with_state evicts suspends lull_killed startd_killed manager_restarts no_lull two_lulls uninstall)
+readonly RUN=$CACHE/run
+POOL=$CONDOR_DIR/pool.sh
+failed=0 passed=0
+
+pool() { "$POOL" "$@" </dev/null; }
+manager() { pool exec cm "$@"; }
+# A file of a node, as the host sees it.
+file() { echo "/proc/$(<"$RUN/$1/pid")/root/$2"; } # NODE PATH
+
+fail() {
+    echo "  FAILED: $*"
+    case_failed=1
+}
+
+check() { # WHAT CMD...
+    local what=$1
+    shift
+    "$@" || fail "$what"
+}
+
+# Waits until a command succeeds.
+until_true() { # SECONDS CMD...
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS > end)) && return 1
+        sleep 0.5
+    done
+}
+
+# Installs lull on every node, with times that fit a test.
+install_policy() { # POLICY
+    local node
+    for node in cm n1 n2 n3; do
+        pool exec "$node" lull condor install --policy "$1" --busy 10% --away-after 6s --period 500ms --restart 4s --patience 3s \
+            --saves-every 5s >/dev/null 2>>"$RUN/install.log" || fail "cannot install $1 on $node"
+    done
+    until_true 20 policy_is "$1" || fail "the pool does not have the policy $1"
+    until_true 20 all_away || fail "owners do not go away"
+}
+
+policy_is() { [[ $(manager condor_status -af LullPolicy LullKnown | sort -u) == "$1 true" ]]; }
+all_away() { [[ $(manager condor_status -af LullBeside | sort -u) == false ]]; }
+slot_says() { [[ $(manager condor_status -constraint "Machine == \"$1.lull.test\"" -af "$2") == "$3" ]]; } # NODE ATTRIBUTE VALUE
+
+# Hands guests in; prints the cluster's number. Their ids are CLUSTER.0 and so on.
+submit() { # COUNT UNITS [CHECKPOINT] [SUBMIT-LINES]
+    local extra=''
+    [[ ${3:-0} -gt 0 ]] && extra=$'checkpoint_exit_code = 85\ntransfer_checkpoint_files = state'
+    cp "$CONDOR_DIR/guest.sh" "$(file cm home/guest/guest.sh)"
+    cat >"$(file cm home/guest/guest.sub)" <<END
+executable = guest.sh
+arguments = \$(Cluster).\$(Process) $2 ${3:-0}
+output = out.\$(Cluster).\$(Process)
+error = err.\$(Cluster).\$(Process)
+log = log.\$(Cluster)
+should_transfer_files = YES
+$extra
+${4:-}
+queue $1
+END
+    local cluster
+    cluster=$(pool guest sh -c 'cd && condor_submit -terse guest.sub' 2>"$RUN/submit.log" | sed 's/\..*//')
+    [[ -n $cluster ]] || die "HTCondor does not take the guests: $(<"$RUN/submit.log")"
+    echo "$cluster"
+}
+
+running() { [[ $(manager condor_q -allusers -constraint "ClusterId == $1 && JobStatus == 2" -af ProcId | wc -l) -eq $2 ]]; } # CLUSTER COUNT
+where() { manager condor_q -allusers "$1" -af RemoteHost | sed 's/.*@//; s/\..*//'; } # JOB
+# How many events of a kind the guest's log has: 001 executing, 004 evicted, 005 ended, 010 suspended, 011 resumed.
+events() { grep -c "^$2 (" "$(file cm "home/guest/log.$1")"; } # CLUSTER EVENT
+has_events() { (($(events "$1" "$2") >= $3)); }
+all_done() { [[ -z $(manager condor_q -allusers -af ClusterId) ]]; }
+
+# Every guest was done, and none twice.
+done_once() { # CLUSTER COUNT
+    local id count
+    for ((id = 0; id < $2; id++)); do
+        count=$(cat $(marks "$1.$id" done) 2>/dev/null | wc -l)
+        [[ $count -eq 1 ]] || fail "guest $1.$id was done $count times"
+    done
+    check "an end is reported for each guest" test "$(events "$1" 005)" -eq "$2"
+}
+
+# An owner who computes, a tenth of a second of each third, for so long.
+owner() { # NODE SECONDS
+    pool exec "$1" timeout "$2" sh -c 'while :; do i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; sleep 0.2; done' &
+}
+
+# What a guest wrote on the nodes on which it was.
+marks() { # JOB KIND
+    local node
+    for node in n1 n2 n3; do file "$node" "home/guest/mark-$1.$2"; done
+}
+guest_at() { cat $(marks "$1" at) 2>/dev/null | sort -n | tail -n 1; } # JOB
+
+case_grid() {
+    LULL_CONDOR_POOL=$POOL cargo_test --test condor_grid -- --nocapture || fail "HTCondor decides otherwise than the policy"
+}
+
+# With no place elsewhere, guests stay beside owners, and get on.
+case_lingers() {
+    local cluster before
+    install_policy linger-longer
+    cluster=$(submit 3 120)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 3 || fail "guests do not start"
+    owner n1 10
+    until_true 8 slot_says n1 LullBeside true || fail "the owner is not seen"
+    before=$(guest_at "$cluster.0")
+    sleep 3
+    check "a guest gets on beside an owner" test "$(guest_at "$cluster.0")" -gt "${before:-0}"
+    check "status shows it" grep -q 'at work' <(manager lull condor status)
+    check "it runs under lull" grep -q . <(pool exec n1 sh -c 'cat /proc/[0-9]*/comm' | grep -x lull)
+    until_true 120 all_done || fail "guests are not done"
+    check "nobody was sent away" test "$(events "$cluster" 004)" -eq 0
+    done_once "$cluster" 3
+}
+
+# With places elsewhere, a guest that saves itself moves when lingering has cost enough, and goes on from its state.
+case_moves_with_state() {
+    local cluster node first begun
+    install_policy linger-longer
+    cluster=$(submit 1 150 20 '+LullSavesEvery = 2')
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 1 || fail "the guest does not start"
+    node=$(where "$cluster.0")
+    until_true 60 test -s "$(file "$node" "home/guest/mark-$cluster.0.at")" || fail "the guest does not begin"
+    # The owner takes all of the CPU.
+    pool exec "$node" timeout 30 sh -c 'while :; do :; done' &
+    until_true 40 has_events "$cluster" 004 1 || fail "the guest does not move: $(manager lull condor status)"
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 1 || fail "it does not start again"
+    first=$node
+    until_true 150 all_done || fail "the guest is not done"
+    begun=$(cat $(marks "$cluster.0" begun) | sort -n | tail -n 1)
+    check "it went on from its state (from $begun)" test "${begun:-0}" -gt 0
+    check "it ended on another node than $first" test ! -e "$(file "$first" "home/guest/mark-$cluster.0.done")"
+    done_once "$cluster" 1
+    kill %% 2>/dev/null
+}
+
+case_evicts() {
+    local cluster
+    install_policy immediate-eviction
+    cluster=$(submit 3 60)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 3 || fail "guests do not start"
+    owner n2 15
+    until_true 15 has_events "$cluster" 004 1 || fail "nobody is evicted"
+    check "only from the owner's node" test "$(events "$cluster" 004)" -eq 1
+    check "no guest starts beside an owner" running "$cluster" 2
+    until_true 120 all_done || fail "guests are not done"
+    done_once "$cluster" 3
+}
+
+case_suspends() {
+    local cluster
+    install_policy suspend-in-place
+    cluster=$(submit 3 60)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 3 || fail "guests do not start"
+    owner n3 6
+    until_true 15 has_events "$cluster" 010 1 || fail "nobody is suspended"
+    until_true 30 has_events "$cluster" 011 1 || fail "it is not resumed"
+    until_true 120 all_done || fail "guests are not done"
+    check "nobody was sent away" test "$(events "$cluster" 004)" -eq 0
+    done_once "$cluster" 3
+}
+
+# Whatever of lull is killed, the guest is done, or its end by that signal is reported.
+case_lull_killed() {
+    local cluster pid victims
+    install_policy linger-forever
+    cluster=$(submit 2 60)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 2 || fail "guests do not start"
+    pool exec n1 pkill -KILL -f 'condor publish' || fail "there is no publisher"
+    for node in n1 n2 n3; do
+        # All but the front, which is the guest to HTCondor, and the publisher: the helpers.
+        victims=$(pool exec "$node" sh -c 'for p in $(pgrep -x lull); do grep -q lull /proc/$(cut -d " " -f 4 /proc/$p/stat)/comm && echo $p; done')
+        # shellcheck disable=SC2086 # one word each
+        [[ -z $victims ]] || pool exec "$node" kill -KILL $victims
+    done
+    until_true 120 all_done || fail "guests are not done"
+    done_once "$cluster" 2
+    until_true 20 slot_says n1 LullKnown true || fail "the publisher is not started again"
+    cluster=$(submit 1 400)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 1 || fail "the guest does not start"
+    pid=$(where "$cluster.0")
+    pool exec "$pid" pkill -KILL -o -f 'condor guest' || fail "there is no front"
+    until_true 30 has_events "$cluster" 005 1 || fail "the end is not reported"
+    check "by its signal" grep -q 'Abnormal termination (signal 9)' "$(file cm "home/guest/log.$cluster")"
+    check "no process of it is left" test -z "$(pool exec "$pid" pgrep -f guest.sh)"
+}
+
+case_startd_killed() {
+    local cluster node
+    install_policy linger-longer
+    cluster=$(submit 2 100)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 2 || fail "guests do not start"
+    node=$(where "$cluster.0")
+    pool exec "$node" pkill -KILL -x condor_startd || fail "no startd"
+    until_true 240 all_done || fail "guests are not done: $(manager condor_q -allusers)"
+    done_once "$cluster" 2
+    check "no guest is left" test -z "$(pool exec "$node" pgrep -f guest.sh)"
+    until_true 60 policy_is linger-longer || fail "the node does not come back"
+}
+
+case_manager_restarts() {
+    local cluster
+    install_policy linger-longer
+    cluster=$(submit 3 80)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 3 || fail "guests do not start"
+    manager pkill -KILL -x 'condor_collecto' || fail "no collector"
+    manager pkill -KILL -x 'condor_negotiat' || fail "no negotiator"
+    manager pkill -KILL -x condor_schedd || fail "no schedd"
+    sleep 3
+    until_true 60 policy_is linger-longer || fail "the nodes are not known again"
+    until_true 180 all_done || fail "guests are not done: $(manager condor_q -allusers)"
+    done_once "$cluster" 3
+}
+
+# Without lull a guest runs all the same, at low priority.
+case_no_lull() {
+    local cluster node
+    install_policy linger-forever
+    for node in n1 n2 n3; do mv "$(file "$node" usr/local/bin/lull)" "$(file "$node" usr/local/bin/away)"; done
+    cluster=$(submit 3 40)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 3 || fail "guests do not start"
+    sleep 1
+    check "in the idle class" test "$(pool exec n1 sh -c 'cut -d " " -f 41 /proc/$(pgrep -o -f guest.sh)/stat')" -eq 5
+    until_true 90 all_done || fail "guests are not done"
+    for node in n1 n2 n3; do mv "$(file "$node" usr/local/bin/away)" "$(file "$node" usr/local/bin/lull)"; done
+    done_once "$cluster" 3
+}
+
+# An owner who uses lull himself, and a configuration of lull that is wrong: the guest runs.
+case_two_lulls() {
+    local cluster node
+    install_policy linger-longer
+    for node in n1 n2 n3; do
+        mkdir -p "$(file "$node" etc/lull)"
+        echo 'nonsense = 1' >"$(file "$node" etc/lull/lull.toml)"
+    done
+    cluster=$(submit 1 20)
+    until_true 90 all_done || fail "the guest is not done"
+    check "it is said" grep -q 'without lull' "$(file cm "home/guest/err.$cluster.0")"
+    done_once "$cluster" 1
+    for node in n1 n2 n3; do rm -r "$(file "$node" etc/lull)"; done
+    cluster=$(submit 3 60)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 3 || fail "guests do not start"
+    pool exec n1 timeout 60 lull run --quiet -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done' || fail "the owner's lull fails"
+    until_true 120 all_done || fail "guests are not done"
+    done_once "$cluster" 3
+}
+
+case_uninstall() {
+    local before after cluster
+    for node in cm n1 n2 n3; do pool exec "$node" lull condor uninstall >/dev/null 2>&1; done
+    before=$(etc_of n1)
+    install_policy linger-longer
+    pool exec n1 lull doctor | grep -q 'installed: linger-longer' || fail "doctor does not tell"
+    for node in cm n1 n2 n3; do pool exec "$node" lull condor uninstall >/dev/null || fail "uninstall"; done
+    after=$(etc_of n1)
+    check "the configuration is as it was" test "$before" = "$after"
+    until_true 30 no_publisher || fail "a publisher runs on"
+    cluster=$(submit 3 10)
+    until_true 60 all_done || fail "guests are not done"
+    done_once "$cluster" 3
+    check "lull is gone" test -z "$(pool exec n1 pgrep -x lull)"
+}
+
+etc_of() { pool exec "$1" sh -c 'cd /etc/condor && find . -type f -exec cksum {} + | sort; condor_config_val START PREEMPT SUSPEND CONTINUE'; }
+no_publisher() { [[ -z $(pool exec n1 pgrep -f 'condor publish') ]]; }
+
+cargo_test() { (cd "$ROOT_DIR" && ${CONDOR_CARGO:-cargo test --release} -p lull "$@"); }
+
+wanted=("$@")
+[[ ${1:-} == --list ]] && printf '%s\n' "${CASES[@]}" && exit 0
+((${#wanted[@]})) || wanted=("${CASES[@]}")
+for name in "${wanted[@]}"; do
+    declare -F "case_$name" >/dev/null || die "no case '$name'; there are: ${CASES[*]}"
+done
+: "${LULL:=${CARGO_TARGET_DIR:-$ROOT_DIR/target}/release/lull}"
+export LULL
+[[ -x $LULL ]] || die "no $LULL: make, or name it with LULL"
+pool down
+pool up || exit 1
+trap 'pool down' EXIT
+for name in "${wanted[@]}"; do
+    began=$SECONDS case_failed=0
+    echo "== $name"
+    "case_$name"
+    pool guest condor_rm -all >/dev/null 2>&1
+    ((case_failed)) && failed=$((failed + 1)) || passed=$((passed + 1))
+    printf '== %-18s %s  %d s\n' "$name" "$( ((case_failed)) && echo FAILED || echo ok)" $((SECONDS - began))
+done
+echo "$passed passed, $failed failed"
+((failed == 0))

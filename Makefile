@@ -28,7 +28,7 @@ DOCS        := README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
 # In CI the lock file is what was tested; elsewhere a new dependency may still be on its way into it.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: build demo test test-vm conformance deb bench figures install uninstall fmt clean help deps
+.PHONY: build demo test test-vm test-condor conformance deb bench figures install uninstall fmt clean help deps
 
 build: ## Compile target/release/lull (the default)
 	$(CARGO) build --release $(LOCKED) --bin lull
@@ -50,6 +50,10 @@ conformance: build ## Run 80 programs natively and under lull, alone and held, a
 test-vm: ## Debian 13 in a virtual machine: lull as everyone runs it: vm/test.sh $(ARGS)
 	scripts/deps.sh vm
 	vm/test.sh $(ARGS)
+
+test-condor: build ## A real HTCondor pool on this machine, its guests under lull, and what may fail: condor/test.sh $(ARGS)
+	scripts/deps.sh vm
+	condor/test.sh $(ARGS)
 
 deb: build ## A Debian package in target/debian, with man pages and completions
 	scripts/deps.sh deb

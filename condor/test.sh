@@ -135,7 +135,7 @@ case_lingers() {
 case_moves_with_state() {
     local cluster node first begun
     install_policy linger-longer
-    cluster=$(submit 1 150 20 '+LullSavesEvery = 2')
+    cluster=$(submit 1 1500 100 '+LullSavesEvery = 3')
     [[ -n $cluster ]] || return
     until_true 30 running "$cluster" 1 || fail "the guest does not start"
     node=$(where "$cluster.0")
@@ -146,7 +146,7 @@ case_moves_with_state() {
     [[ -n $cluster ]] || return
     until_true 30 running "$cluster" 1 || fail "it does not start again"
     first=$node
-    until_true 150 all_done || fail "the guest is not done"
+    until_true 200 all_done || fail "the guest is not done"
     begun=$(cat $(marks "$cluster.0" begun) | sort -n | tail -n 1)
     check "it went on from its state (from $begun)" test "${begun:-0}" -gt 0
     check "it ended on another node than $first" test ! -e "$(file "$first" "home/guest/mark-$cluster.0.done")"

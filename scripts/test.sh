@@ -70,7 +70,7 @@ stage_c-format() {
 
 stage_shell() {
     command -v shellcheck >/dev/null || { skip "no shellcheck: apt-get install shellcheck"; return; }
-    shellcheck -x scripts/*.sh vm/*.sh vm/*/*.sh .ci/run
+    shellcheck -x scripts/*.sh vm/*.sh vm/*/*.sh condor/*.sh .ci/run
 }
 
 stage_test() {

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016,SC2046 # expanded in the nodes; one word for each node
+# What guests get done on the real pool, and what that costs owners, under one policy: a replay of condor/owners.csv, 85 s.
+#
+#   condor/measure.sh prepare POLICY   pool up, lull installed, guests submitted (POLICY `none`: no guests)
+#   condor/measure.sh replay           the 85 s; prints one line of JSON: pieces of work done, owners' requests
+#   condor/measure.sh calibrate        reads per request of 1 ms, for READS
+#
+# Environment: LULL; READS, random reads per request of an owner.
+set -euo pipefail
+# shellcheck source=condor/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+readonly RUN=$CACHE/run
+readonly SECONDS_OF_REPLAY=85
+# 8 s on a node that nobody else uses.
+readonly UNITS=800
+pool() { "$CONDOR_DIR/pool.sh" "$@" </dev/null; }
+file() { echo "/proc/$(<"$RUN/$1/pid")/root/$2"; } # NODE PATH
+
+prepare() { # POLICY
+    local node
+    pool down
+    pool up
+    [[ $1 == none ]] && return
+    for node in cm n1 n2 n3; do
+        pool exec "$node" lull condor install --policy "$1" --busy 2% --away-after 2s --period 500ms --restart 4s >/dev/null 2>&1
+    done
+    cp "$CONDOR_DIR/measure-guest.pl" "$(file cm home/guest/guest.pl)"
+    cat >"$(file cm home/guest/guest.sub)" <<END
+executable = guest.pl
+arguments = \$(Process) $UNITS
+output = out.\$(Process)
+error = err.\$(Process)
+log = log
+should_transfer_files = YES
+when_to_transfer_output = ON_EXIT_OR_EVICT
+queue 60
+END
+    pool guest sh -c 'cd && condor_submit -terse guest.sub' >/dev/null
+    sleep 12
+}
+
+# Pieces done by all guests: of each the furthest that any node has seen.
+pieces() {
+    local node
+    for node in n1 n2 n3; do
+        (cd "$(file "$node" home/guest)" && grep -H . mark-*.at 2>/dev/null) || true
+    done | awk -F: '$2 > most[$1] { most[$1] = $2 } END { for (guest in most) sum += most[guest]; print sum + 0 }'
+}
+
+replay() {
+    local before after began node from to load
+    before=$(pieces)
+    began=$EPOCHREALTIME
+    while IFS=, read -r node from to load; do
+        [[ $node == node ]] && continue
+        (
+            sleep "$from"
+            pool exec "$node" timeout 60 lull load cpu-serve --load "$load" --service 1ms --reads "$READS" --warmup 500ms \
+                --seconds $((to - from - 1)) --seed "$from" --json
+        ) >"$RUN/owner-$node-$from.json" 2>>"$RUN/owner.log" &
+    done <"$CONDOR_DIR/owners.csv"
+    sleep "$SECONDS_OF_REPLAY"
+    after=$(pieces)
+    wait
+    python3 - "$before" "$after" "$UNITS" "$(bc <<<"$EPOCHREALTIME - $began")" "$(grep -c '^004 (' "$(file cm home/guest/log)" 2>/dev/null || echo 0)" \
+        "$RUN"/owner-*.json <<'END'
+import json, sys
+before, after, units, took, evicted = (float(word) for word in sys.argv[1:6])
+requests = []
+for path in sys.argv[6:]:
+    lines = [json.loads(line) for line in open(path) if line.strip()]
+    requests.append({"episode": path.rsplit("owner-", 1)[1][:-5], "last": lines[-1] if lines else None})
+guests = (after - before) / units
+print(json.dumps({"guests": guests, "per_hour": guests / took * 3600, "evicted": evicted, "took_s": took, "owners": requests}))
+END
+}
+
+case ${1:-} in
+prepare) prepare "${2:?POLICY}" ;;
+replay) replay ;;
+calibrate) "$LULL" load cpu-calibrate --service 1ms --json ;;
+*) sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac

@@ -64,10 +64,10 @@ replay() {
     sleep "$SECONDS_OF_REPLAY"
     after=$(pieces)
     wait
-    python3 - "$before" "$after" "$UNITS" "$(bc <<<"$EPOCHREALTIME - $began")" "$(grep -c '^004 (' "$(file cm home/guest/log)" 2>/dev/null || echo 0)" \
+    python3 - "$before" "$after" "$UNITS" "$(bc <<<"$EPOCHREALTIME - $began")" "$(grep -c '^004 (' "$(file cm home/guest/log)" 2>/dev/null || true)" \
         "$RUN"/owner-*.json <<'END'
 import json, sys
-before, after, units, took, evicted = (float(word) for word in sys.argv[1:6])
+before, after, units, took, evicted = (float(word or 0) for word in sys.argv[1:6])
 requests = []
 for path in sys.argv[6:]:
     lines = [json.loads(line) for line in open(path) if line.strip()]

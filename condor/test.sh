@@ -106,6 +106,8 @@ marks() { # JOB KIND
     local node
     for node in n1 n2 n3; do file "$node" "home/guest/mark-$1.$2"; done
 }
+has_front() { pool exec "$1" pgrep -f 'condor guest --quiet' >/dev/null; } # NODE
+is_running() { manager condor_q -allusers -constraint "ClusterId == $1 && JobStatus == 2" -af RemoteHost | grep -q "@$2\\."; } # CLUSTER NODE
 guest_at() { cat $(marks "$1" at) 2>/dev/null | sort -n | tail -n 1; } # JOB
 
 case_grid() {
@@ -184,17 +186,19 @@ case_suspends() {
 
 # Whatever of lull is killed, the guest is done, or its end by that signal is reported.
 case_lull_killed() {
-    local cluster pid victims
+    local cluster pid node victims
     install_policy linger-forever
-    cluster=$(submit 2 60)
+    cluster=$(submit 2 300)
     [[ -n $cluster ]] || return
     until_true 30 running "$cluster" 2 || fail "guests do not start"
     pool exec n1 pkill -KILL -f 'condor publish' || fail "there is no publisher"
     for node in n1 n2 n3; do
         # All but the front, which is the guest to HTCondor, and the publisher: the helpers.
+        is_running "$cluster" "$node" || continue
+        until_true 15 has_front "$node" || fail "the guest on $node is not under lull"
         victims=$(pool exec "$node" sh -c 'for p in $(pgrep -x lull); do grep -q lull /proc/$(cut -d " " -f 4 /proc/$p/stat)/comm && echo $p; done')
         # shellcheck disable=SC2086 # one word each
-        [[ -z $victims ]] || pool exec "$node" kill -KILL $victims
+        if [[ -n $victims ]]; then pool exec "$node" kill -KILL $victims; else fail "no helpers on $node"; fi
     done
     until_true 120 all_done || fail "guests are not done"
     done_once "$cluster" 2
@@ -203,7 +207,8 @@ case_lull_killed() {
     [[ -n $cluster ]] || return
     until_true 30 running "$cluster" 1 || fail "the guest does not start"
     pid=$(where "$cluster.0")
-    pool exec "$pid" pkill -KILL -o -f 'condor guest' || fail "there is no front"
+    until_true 15 has_front "$pid" || fail "there is no front"
+    pool exec "$pid" pkill -KILL -o -f 'condor guest --quiet'
     until_true 30 has_events "$cluster" 005 1 || fail "the end is not reported"
     check "by its signal" grep -q 'Abnormal termination (signal 9)' "$(file cm "home/guest/log.$cluster")"
     check "no process of it is left" test -z "$(pool exec "$pid" pgrep -f guest.sh)"

@@ -2,6 +2,8 @@
 //!
 //! Needs a pool that is up (`make test-condor` sees to that, and names the program that enters it in LULL_CONDOR_POOL); skipped, and said, without.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -6,7 +6,6 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use lull_core::Nanos;
 use serde::Serialize;
 
 use super::ask::slots;
@@ -113,7 +112,7 @@ fn short(s: f64) -> String {
     )]
     let s = s.max(0.0).round() as u64;
     match s {
-        0..180 => Nanos::from_secs(s).to_string(),
+        0..180 => format!("{s}s"),
         180..10_800 => format!("{}min", s / 60),
         _ => format!("{}h", s / 3_600),
     }

@@ -7,7 +7,10 @@ use super::*;
 const DAEMONS: Daemons = Daemons { master: "tenants-master", starter: "tenants-starter-of-guests" };
 
 /// A shell of that name that starts `body`, and its whole family's end.
-struct Family(Child, tempfile::TempDir);
+struct Family {
+    child: Child,
+    _dir: tempfile::TempDir,
+}
 
 impl Family {
     fn named(name: &str, body: &str) -> Self {
@@ -16,15 +19,15 @@ impl Family {
         let path = dir.path().join(name);
         std::os::unix::fs::symlink("/bin/sh", &path).unwrap();
         let child = Command::new(&path).args(["-c", body]).process_group(0).spawn().unwrap();
-        Self(child, dir)
+        Self { child, _dir: dir }
     }
 }
 
 impl Drop for Family {
     fn drop(&mut self) {
-        let group = nix::unistd::Pid::from_raw(self.0.id().cast_signed());
+        let group = nix::unistd::Pid::from_raw(self.child.id().cast_signed());
         let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
-        let _ = self.0.wait();
+        let _ = self.child.wait();
     }
 }
 
@@ -63,7 +66,7 @@ fn the_rest_is_the_owners_and_daemons_are_nobodys() {
     let before = Count::now(&Root::real(), DAEMONS);
     let daemons = Family::named(DAEMONS.master, SPIN);
     let used_by_daemons = || {
-        let stat = Process::of(&Root::real(), daemons.0.id().cast_signed());
+        let stat = Process::of(&Root::real(), daemons.child.id().cast_signed());
         stat.map_or(Nanos::ZERO, |process| ticks(process.own))
     };
     until(&before, |_| used_by_daemons() >= Nanos::from_millis(300));
@@ -72,10 +75,10 @@ fn the_rest_is_the_owners_and_daemons_are_nobodys() {
         let count = Count::now(&Root::real(), DAEMONS);
         count.threads.get(&(pid, pid)).map(|(whose, ..)| *whose)
     };
-    assert_eq!(whose(&daemons.0), None);
+    assert_eq!(whose(&daemons.child), None);
     let owner = Family::named("tenants-owner", SPIN);
     until(&before, |seen| seen.owner.cpu > Nanos::ZERO);
-    assert_eq!(whose(&owner.0), Some(Whose::Owner));
+    assert_eq!(whose(&owner.child), Some(Whose::Owner));
 }
 
 #[test]

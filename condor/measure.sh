@@ -4,6 +4,7 @@
 #
 #   condor/measure.sh prepare POLICY   pool up, lull installed, guests submitted (POLICY `none`: no guests)
 #   condor/measure.sh replay           the 85 s; prints one line of JSON: pieces of work done, owners' requests
+#   condor/measure.sh pairs            after prepare: owners' requests with guests stopped and beside them, eight pairs, 85 s
 #   condor/measure.sh calibrate        reads per request of 1 ms, for READS
 #
 # Environment: LULL; READS, random reads per request of an owner.
@@ -77,7 +78,44 @@ print(json.dumps({"guests": guests, "per_hour": guests / took * 3600, "evicted":
 END
 }
 
+# All owners at once for four seconds; prints the mean of a request in nanoseconds for each.
+owners_now() {
+    local node
+    for node in n1:20 n2:8 n3:6; do
+        pool exec "${node%:*}" lull load cpu-serve --load "${node#*:}" --service 1ms --reads "$READS" --warmup 500ms --seconds 4 --json \
+            >"$RUN/pair-${node%:*}.json" 2>>"$RUN/owner.log" &
+    done
+    wait
+    cat "$RUN"/pair-n?.json | sed 's/.*"mean_ns":\([0-9]*\).*/\1/' | xargs
+}
+
+signal_guests() { # SIGNAL
+    local node
+    for node in n1 n2 n3; do pool exec "$node" pkill "-$1" -f guest.pl || true; done
+}
+
+pairs() {
+    local round alone beside
+    for round in 1 2 3 4 5 6 7 8; do
+        # Either half comes first as often.
+        if ((round % 2)); then
+            signal_guests STOP; alone=$(owners_now); signal_guests CONT; beside=$(owners_now)
+        else
+            beside=$(owners_now); signal_guests STOP; alone=$(owners_now); signal_guests CONT
+        fi
+        echo "$alone $beside"
+    done | python3 -c '
+import sys, statistics, math
+rows = [[float(word) for word in line.split()] for line in sys.stdin]
+ratios = [beside / alone for row in rows for alone, beside in zip(row[:3], row[3:])]
+logs = [math.log(ratio) for ratio in ratios]
+mean, error = statistics.mean(logs), statistics.stdev(logs) / len(logs) ** 0.5
+print("ratio %.3f, 95%% from %.3f to %.3f, %d pairs; alone %.0f us in the mean" % (math.exp(mean), math.exp(mean - 2.07 * error),
+      math.exp(mean + 2.07 * error), len(ratios), statistics.mean(value for row in rows for value in row[:3]) / 1e3))'
+}
+
 case ${1:-} in
+pairs) pairs ;;
 prepare) prepare "${2:?POLICY}" ;;
 replay) replay ;;
 calibrate) "$LULL" load cpu-calibrate --service 1ms --json ;;

@@ -198,7 +198,7 @@ case_lull_killed() {
         until_true 15 has_front "$node" || fail "the guest on $node is not under lull"
         victims=$(pool exec "$node" sh -c 'for p in $(pgrep -x lull); do grep -q lull /proc/$(cut -d " " -f 4 /proc/$p/stat)/comm && echo $p; done')
         # shellcheck disable=SC2086 # one word each
-        if [[ -n $victims ]]; then pool exec "$node" kill -KILL $victims; else fail "no helpers on $node"; fi
+        if [[ -n $victims ]]; then pool exec "$node" kill -KILL $victims; else fail "no helpers on $node: $(pool exec "$node" ps -eo pid,ppid,comm | grep lull)"; fi
     done
     until_true 120 all_done || fail "guests are not done"
     done_once "$cluster" 2

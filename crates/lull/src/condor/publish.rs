@@ -70,13 +70,15 @@ struct Told {
     places: usize,
     at_s: f64,
     asked_s: f64,
+    /// It was said that the collector does not answer.
+    unanswered: bool,
 }
 
 pub(super) fn run(args: &PublishArgs) -> anyhow::Result<()> {
     let owner = OwnerSetting { busy: args.busy.fraction(), away_after: args.away_after };
     let machine = setting("FULL_HOSTNAME").ok().flatten().unwrap_or_default();
     let mut watch = Watch::new(DAEMONS, owner);
-    let mut told = Told { in_use: false, places: 0, at_s: 0.0, asked_s: 0.0 };
+    let mut told = Told { in_use: false, places: 0, at_s: 0.0, asked_s: 0.0, unanswered: false };
     let mut elsewhere = Elsewhere::UNKNOWN;
     loop {
         std::thread::sleep(std::time::Duration::from_nanos(args.period.0));
@@ -85,8 +87,13 @@ pub(super) fn run(args: &PublishArgs) -> anyhow::Result<()> {
             elsewhere = Elsewhere::UNKNOWN;
         } else if seen.time_s - told.asked_s >= ASK_EVERY_S.min(args.period.as_secs_f64()) {
             told.asked_s = seen.time_s;
-            // Without an answer nobody moves.
-            elsewhere = places::look(&machine, seen.since_s).unwrap_or(Elsewhere::UNKNOWN);
+            // Without an answer nobody moves. The startd's log has why.
+            elsewhere = places::look(&machine, seen.since_s).unwrap_or_else(|error| {
+                if !std::mem::replace(&mut told.unanswered, true) {
+                    eprintln!("lull: no place can be found for a guest: {error:#}");
+                }
+                Elsewhere::UNKNOWN
+            });
         }
         let is_news = is_news(&told, &seen, elsewhere);
         if is_news {

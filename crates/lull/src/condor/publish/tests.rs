@@ -40,7 +40,7 @@ fn the_collector_is_asked_only_where_a_guest_could_want_to_move() {
 
 #[test]
 fn only_news_are_sent_at_once() {
-    let told = Told { in_use: true, places: 0, at_s: 990.0, asked_s: 0.0 };
+    let told = Told { in_use: true, places: 0, at_s: 990.0, asked_s: 0.0, unanswered: false };
     let nowhere = Elsewhere::UNKNOWN;
     assert!(!is_news(&told, &seen(50.0), nowhere));
     assert!(is_news(&told, &seen(50.0), Elsewhere { places: 1, share: 1.0 }));

@@ -137,7 +137,7 @@ case_lingers() {
 case_moves_with_state() {
     local cluster node first begun
     install_policy linger-longer
-    cluster=$(submit 1 1500 100 '+LullSavesEvery = 3')
+    cluster=$(submit 1 700 100 '+LullSavesEvery = 3')
     [[ -n $cluster ]] || return
     until_true 30 running "$cluster" 1 || fail "the guest does not start"
     node=$(where "$cluster.0")
@@ -193,10 +193,10 @@ case_lull_killed() {
     until_true 30 running "$cluster" 2 || fail "guests do not start"
     pool exec n1 pkill -KILL -f 'condor publish' || fail "there is no publisher"
     for node in n1 n2 n3; do
-        # All but the front, which is the guest to HTCondor, and the publisher: the helpers.
+        # The helpers: to HTCondor the front is the guest.
         is_running "$cluster" "$node" || continue
         until_true 15 has_front "$node" || fail "the guest on $node is not under lull"
-        victims=$(pool exec "$node" sh -c 'for p in $(pgrep -x lull); do grep -q lull /proc/$(cut -d " " -f 4 /proc/$p/stat)/comm && echo $p; done')
+        victims=$(pool exec "$node" pgrep '^lull-(superv|guard)')
         # shellcheck disable=SC2086 # one word each
         if [[ -n $victims ]]; then pool exec "$node" kill -KILL $victims; else fail "no helpers on $node: $(pool exec "$node" ps -eo pid,ppid,comm | grep lull)"; fi
     done

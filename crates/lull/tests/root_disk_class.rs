@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use common::cache::MIB;
 use common::go::Go;
 use common::loopdev::Loop;
-use common::{clean_text, finish, helper, lull_run, needs_root, new_marker, spawn_marked, wait_until};
+use common::{clean_text, finish, lull_run, needs_root, new_marker, spawn_marked, wait_until_observed};
 use serde_json::Value;
 
 /// Programs of the observers of disks.
@@ -23,13 +23,7 @@ fn bytes_of(disk: &Loop, script: &str) -> [u64; 2] {
     let options = ["--disk", name, "--resources", "disk", "--json", "--summary", summary.to_str().unwrap()];
     let child =
         spawn_marked(&mut lull_run(&options, &["sh", "-c", &go.script("true", script)]), &new_marker());
-    wait_until("the observers", || {
-        let supervisor = helper(child.id(), "lull-supervisor");
-        let entries = supervisor.and_then(|pid| std::fs::read_dir(format!("/proc/{pid}/fd")).ok());
-        let links =
-            entries.into_iter().flatten().flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
-        links.filter(|link| link.to_string_lossy().contains("bpf_link")).count() >= PROGRAMS
-    });
+    wait_until_observed(child.id(), PROGRAMS);
     go.give();
     assert_eq!(clean_text(&finish(child)), "");
     let summary: Value = serde_json::from_str(&std::fs::read_to_string(summary).unwrap()).unwrap();

@@ -10,7 +10,10 @@ use std::process::{Child, Command};
 use common::foreground::{Foreground, Rhythm};
 use common::go::Go;
 use common::loopdev::Loop;
-use common::{finish, helper, job_of, lull_run, needs_root, new_marker, send, spawn_marked, wait_until};
+use common::{
+    finish, helper, job_of, lull_run, needs_root, new_marker, send, spawn_marked, wait_until,
+    wait_until_observed,
+};
 use serde_json::Value;
 
 /// Programs of the observers of disks.
@@ -30,13 +33,7 @@ fn started(disk: &Loop, go: &Go, script: &str, summary: &Path) -> Child {
     let options = [&options[..], &["--summary", summary.to_str().unwrap()]].concat();
     let child =
         spawn_marked(&mut lull_run(&options, &["sh", "-c", &go.script("true", script)]), &new_marker());
-    wait_until("the observers", || {
-        let supervisor = helper(child.id(), "lull-supervisor");
-        let entries = supervisor.and_then(|pid| std::fs::read_dir(format!("/proc/{pid}/fd")).ok());
-        let links =
-            entries.into_iter().flatten().flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
-        links.filter(|link| link.to_string_lossy().contains("bpf_link")).count() >= PROGRAMS
-    });
+    wait_until_observed(child.id(), PROGRAMS);
     child
 }
 

@@ -13,7 +13,7 @@ use common::cache::{MIB, cached, new_file, place};
 use common::go::Go;
 use common::{
     assert_nothing_left, clean_text, finish, helper, job_of, lull_run, new_marker, output, send,
-    spawn_marked, wait_until,
+    spawn_marked, wait_until, wait_until_observed,
 };
 use lull_linux::gate::cached::cache_counts;
 use lull_linux::gate::evict::page_bytes;
@@ -30,16 +30,9 @@ fn started(dir: &Path, options: &[&str], script: &str, marker: &str) -> Child {
     let script = format!("while [ ! -e {} ]; do sleep 0.05; done; {script}", go.display());
     let options: Vec<&str> = ["--resources", "memory"].iter().chain(options).copied().collect();
     let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &script]), marker);
-    wait_until("the observer", || helper(child.id(), "lull-supervisor").is_some_and(is_observing));
+    wait_until_observed(child.id(), PROGRAMS);
     std::fs::write(go, "").unwrap();
     child
-}
-
-/// Whether this process holds the observer's programs, attached.
-fn is_observing(pid: u32) -> bool {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let links = entries.filter_map(|entry| std::fs::read_link(entry.path()).ok());
-    links.filter(|link| link.to_string_lossy().contains("bpf_link")).count() >= PROGRAMS
 }
 
 fn summary_at(file: &Path) -> Value {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use common::cache::{MIB, place};
 use common::{
     assert_nothing_left, clean_text, finish, helper, job_of, lull_run, new_marker, send, spawn_marked,
-    wait_until,
+    wait_until, wait_until_observed,
 };
 use serde_json::Value;
 
@@ -57,13 +57,7 @@ fn started(dir: &Path, options: &[&str], script: &str, marker: &str) -> Child {
     let script = format!("while [ ! -e {} ]; do sleep 0.05; done; {script}", go.display());
     let options: Vec<&str> = ["--resources", "disk,memory"].iter().chain(options).copied().collect();
     let child = spawn_marked(&mut lull_run(&options, &["sh", "-c", &script]), marker);
-    wait_until("the observers", || {
-        let supervisor = helper(child.id(), "lull-supervisor");
-        let entries = supervisor.and_then(|pid| std::fs::read_dir(format!("/proc/{pid}/fd")).ok());
-        let links =
-            entries.into_iter().flatten().flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
-        links.filter(|link| link.to_string_lossy().contains("bpf_link")).count() >= PROGRAMS
-    });
+    wait_until_observed(child.id(), PROGRAMS);
     std::fs::write(go, "").unwrap();
     child
 }

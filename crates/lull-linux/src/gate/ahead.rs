@@ -52,6 +52,13 @@ pub struct Slot {
     pub inode: u64,
 }
 
+impl Slot {
+    /// Whether the descriptor still refers to that file.
+    pub fn stands(&self) -> bool {
+        stat_of(&format!("/proc/{}/fd/{}", self.pid, self.fd)).is_some_and(|stat| stat.st_ino == self.inode)
+    }
+}
+
 fn stat_of(path: &str) -> Option<libc::stat> {
     let path = std::ffi::CString::new(path).ok()?;
     let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();

@@ -570,7 +570,8 @@ impl Engine {
         let background = started.saturating_sub(self.granted_calls);
         let is_held = self.wants_held(now);
         if self.reader.is_due(now, is_held) {
-            let pids = if background > self.background_seen || self.reader.wants_look(now) {
+            self.reader.let_closed_go(now);
+            let pids = if background > self.background_seen || self.reader.wants_look() {
                 self.family.pids()
             } else {
                 Vec::new()

@@ -115,8 +115,8 @@ pub(crate) struct Reader {
     /// When the next look is due, and whether the job was held at the last one.
     next: Nanos,
     looked_held: bool,
-    /// When the descriptors were last looked through.
-    looked: Nanos,
+    /// When it was last checked which files are closed.
+    checked: Nanos,
     /// From the last look to the next, at the least.
     pause: Nanos,
     /// Of threads that have read.
@@ -146,10 +146,24 @@ impl Reader {
         (!(is_held && self.looked_held)).then_some(self.next)
     }
 
-    /// Whether there are files whose reading has to be seen, or that may have been closed.
-    pub(crate) fn wants_look(&self, now: Nanos) -> bool {
+    /// Whether there are files whose reading has to be seen.
+    pub(crate) fn wants_look(&self) -> bool {
         self.files.values().any(|followed| !followed.by_calls)
-            || (self.is_following() && now.since(self.looked) >= CLOSED_WITHIN)
+    }
+
+    /// Now and then: files that are read by trapped calls are let go once they are closed.
+    pub(crate) fn let_closed_go(&mut self, now: Nanos) {
+        if now.since(self.checked) >= CLOSED_WITHIN {
+            self.checked = now;
+            self.files.retain(|slot, followed| {
+                let stays = !followed.by_calls || slot.stands();
+                if !stays {
+                    // Somebody else may have been given it.
+                    followed.file.restore_kernel_read_ahead();
+                }
+                stays
+            });
+        }
     }
 
     /// Looks through the descriptors of these processes; `disk_of` tells which disk serves a
@@ -163,10 +177,7 @@ impl Reader {
         let began = clock::now();
         self.looked_held = is_held;
         self.has_moved = true;
-        if !pids.is_empty() {
-            self.looked = began;
-            self.files.values_mut().for_each(|followed| followed.seen = false);
-        }
+        self.files.values_mut().for_each(|followed| followed.seen = followed.by_calls);
         let mut breaks = BREAKS_PER_LOOK;
         for slot in pids.iter().flat_map(|pid| slots(*pid)) {
             if let Some(followed) = self.files.get_mut(&slot) {
@@ -184,14 +195,8 @@ impl Reader {
                 self.files.insert(slot, followed);
             }
         }
-        // A piece that still waits keeps its file until it is let go. What is not seen may be open elsewhere, or no regular file.
-        self.files.retain(|_, followed| {
-            let stays = followed.seen || followed.asked.is_some();
-            if !stays {
-                followed.file.restore_kernel_read_ahead();
-            }
-            stays
-        });
+        // A piece that still waits keeps its file until it is let go.
+        self.files.retain(|_, followed| followed.seen || followed.asked.is_some());
         let ended = clock::now();
         let longest = if pids.is_empty() { LOOK_EVERY_AT_REST } else { LOOK_EVERY };
         self.pause = self.pause.times(2).max(LOOK_EVERY).min(longest);

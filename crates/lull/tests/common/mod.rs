@@ -142,6 +142,20 @@ pub(crate) fn helper(front: u32, name: &str) -> Option<u32> {
     children(front).into_iter().find(|(found, _)| found == name).map(|(_, pid)| pid)
 }
 
+/// Whether this process holds so many programs of observers, attached.
+fn holds_observers(programs: usize, pid: u32) -> bool {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let links = entries.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    links.filter(|link| link.to_string_lossy().contains("bpf_link")).count() >= programs
+}
+
+/// Waits until the run of this front has attached so many programs.
+pub(crate) fn wait_until_observed(front: u32, programs: usize) {
+    wait_until("the observers", || {
+        helper(front, "lull-supervisor").is_some_and(|pid| holds_observers(programs, pid))
+    });
+}
+
 /// The job's first process, once it has become the command.
 pub(crate) fn job_of(front: u32) -> u32 {
     let mut job = None;

@@ -6,7 +6,7 @@
 //!
 //! | part | idea |
 //! |---|---|
-//! | [`unit`] | amounts of a resource, and how they are written |
+//! | [`mod@unit`] | amounts of a resource, and how they are written |
 //! | [`terms`] | minimum and weight: the content of a `share` file |
 //! | [`backlog`] | what may wait in a queue: the content of a `backlog` file |
 //! | [`apportion`] | who gets what while some are busy |
@@ -21,7 +21,7 @@
 //!   cleared.
 //!
 //! Names are `r0`, `r1`, … and `q0`, `q1`, … and are not given again while their parent lives, so that a stale name means nobody; `q0`, the
-//! default queue, is the exception. Units: amounts in the resource's smallest unit ([`unit`]). Source: sections 2.1, 2.2 and 2.4.
+//! default queue, is the exception. Units: amounts in the resource's smallest unit ([`mod@unit`]). Source: sections 2.1, 2.2 and 2.4.
 
 use std::collections::BTreeMap;
 

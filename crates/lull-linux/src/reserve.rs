@@ -14,7 +14,7 @@
 //! job's group (`lull-PID-START-NS-N`): whoever finds it knows whose it is, and `lull run` in a reservation stays inside.
 //!
 //! *No trace.* [`Enforcer::restore`] moves what still runs to where it came from and removes the groups. After a crash processes go on with
-//! the weights that they had, until [`sweep`] does the same for the dead owner's groups; it moves processes to the group above.
+//! the weights that they had, until [`sweep()`] does the same for the dead owner's groups; it moves processes to the group above.
 
 use std::io;
 

@@ -21,7 +21,7 @@
 //! | [`exec`], [`show`], [`top`] | the other commands |
 //!
 //! Edge cases: if the serving process is killed, processes go on with the weights that they have, files give ENOTCONN, and the next mount
-//! dissolves the groups ([`lull_linux::reserve::sweep`]).
+//! dissolves the groups ([`lull_linux::reserve::sweep()`]).
 
 use clap::{Args, Subcommand};
 

@@ -11,13 +11,13 @@
 //!
 //! A seccomp listener learns of a call, but not of its end. So workers do the part that takes the disk themselves, through a
 //! duplicate of the caller's descriptor: they read a range into the page cache, or write dirty pages out. Then the call goes on and finds the
-//! work done. So a request is complete when it is complete, and the batch is exact ([`request`]).
+//! work done. So a request is complete when it is complete, and the batch is exact (`request`).
 //!
 //! | part | idea |
 //! |---|---|
-//! | [`request`] | what a call asks of a disk, and doing it |
-//! | [`gate`] | one disk: its queues and workers |
-//! | [`owners`] | in whose queue a thread's requests are |
+//! | `request` | what a call asks of a disk, and doing it |
+//! | `gate` | one disk: its queues and workers |
+//! | `owners` | in whose queue a thread's requests are |
 //! | [`attach`] | how a command's listener comes here, and who answers if we die |
 //!
 //! *What is not seen*: calls below the filter's scope do not exist here (all reads and writes are trapped), but page faults of mapped files,

@@ -2,7 +2,7 @@
 //!
 //! | of a span | from |
 //! |---|---|
-//! | CPUs that the owner uses | processor time of all that is neither guest nor batch system ([`tenants`]) |
+//! | CPUs that the owner uses | processor time of all that is neither guest nor batch system (`lull_linux::sense::tenants`) |
 //! | when the console was touched | last input on a terminal (`/dev/tty*`, `/dev/pts/*`), as `w` has it |
 //! | share that a guest gets | time that guests ran, of the time that they wanted to; where none wanted, what the owner left, one CPU at most |
 //! | loss of the owner | time that he waited for a CPU, of the time that he wanted one, in all spans of his episode in which a guest ran |

@@ -54,7 +54,9 @@ fn root_what_is_left_behind_is_told_and_let_go_on_demand() {
         notes.contains(&format!("sleep ({left})")) && notes.contains(&format!("lull set {front} --release")),
         "{notes}"
     );
-    assert_eq!((policy_of(left), io_class_of(left)), (libc::SCHED_IDLE, 3));
+    assert_eq!(policy_of(left), libc::SCHED_IDLE);
+    // Idle, or best-effort behind the gate of mq-deadline.
+    assert!([3, 2].contains(&io_class_of(left)), "{}", io_class_of(left));
     let release = || output(lull().args(["set", &front.to_string(), "--release"]));
     assert_eq!(clean_text(&release()), "1 let go\n");
     assert!(is_foreground(left));

@@ -25,9 +25,12 @@ fn policy_of(pid: u32) -> i32 {
     unsafe { libc::sched_getscheduler(i32::try_from(pid).unwrap()) }
 }
 
-fn io_class_of(pid: u32) -> i64 {
+/// I/O classes of a job: idle, and the lowest of best-effort behind the gate of mq-deadline.
+const OURS: [i64; 2] = [3 << 13, 2 << 13 | 7];
+
+fn ioprio_of(pid: u32) -> i64 {
     // SAFETY: only asks.
-    unsafe { libc::syscall(libc::SYS_ioprio_get, 1, pid) >> 13 }
+    unsafe { libc::syscall(libc::SYS_ioprio_get, 1, pid) }
 }
 
 fn is_in_a_job_group(pid: u32) -> bool {
@@ -35,7 +38,7 @@ fn is_in_a_job_group(pid: u32) -> bool {
 }
 
 fn is_foreground(pid: u32) -> bool {
-    policy_of(pid) == libc::SCHED_OTHER && io_class_of(pid) != 3 && !is_in_a_job_group(pid)
+    policy_of(pid) == libc::SCHED_OTHER && !OURS.contains(&ioprio_of(pid)) && !is_in_a_job_group(pid)
 }
 
 #[test]
@@ -55,8 +58,7 @@ fn root_what_is_left_behind_is_told_and_let_go_on_demand() {
         "{notes}"
     );
     assert_eq!(policy_of(left), libc::SCHED_IDLE);
-    // Idle, or best-effort behind the gate of mq-deadline.
-    assert!([3, 2].contains(&io_class_of(left)), "{}", io_class_of(left));
+    assert!(OURS.contains(&ioprio_of(left)), "{}", ioprio_of(left));
     let release = || output(lull().args(["set", &front.to_string(), "--release"]));
     assert_eq!(clean_text(&release()), "1 let go\n");
     assert!(is_foreground(left));

@@ -83,6 +83,7 @@ running() { [[ $(manager condor_q -allusers -constraint "ClusterId == $1 && JobS
 where() { manager condor_q -allusers "$1" -af RemoteHost | sed 's/.*@//; s/\..*//'; } # JOB
 # How many events of a kind the guest's log has: 001 executing, 004 evicted, 005 ended, 010 suspended, 011 resumed.
 events() { grep -c "^$2 (" "$(file cm "home/guest/log.$1")"; } # CLUSTER EVENT
+has_lines() { [[ $(wc -l 2>/dev/null <"$2") -ge $1 ]]; } # COUNT FILE
 has_events() { (($(events "$1" "$2") >= $3)); }
 all_done() { [[ -z $(manager condor_q -allusers -af ClusterId) ]]; }
 
@@ -135,23 +136,24 @@ case_lingers() {
 
 # With places elsewhere, a guest that saves itself moves when lingering has cost enough, and goes on from its state.
 case_moves_with_state() {
-    local cluster node first begun
+    local cluster first second begun
     install_policy linger-longer
     cluster=$(submit 1 700 100 '+LullSavesEvery = 3')
     [[ -n $cluster ]] || return
     until_true 30 running "$cluster" 1 || fail "the guest does not start"
-    node=$(where "$cluster.0")
-    until_true 60 test -s "$(file "$node" "home/guest/mark-$cluster.0.at")" || fail "the guest does not begin"
+    first=$(where "$cluster.0")
+    # Its second beginning: it has a checkpoint to lose nothing from.
+    until_true 60 has_lines 2 "$(file "$first" "home/guest/mark-$cluster.0.begun")" || fail "the guest does not save itself"
     # The owner takes all of the CPU.
-    pool exec "$node" timeout 30 sh -c 'while :; do :; done' &
+    pool exec "$first" timeout 30 sh -c 'while :; do :; done' &
     until_true 40 has_events "$cluster" 004 1 || fail "the guest does not move: $(manager lull condor status)"
-    [[ -n $cluster ]] || return
     until_true 30 running "$cluster" 1 || fail "it does not start again"
-    first=$node
+    second=$(where "$cluster.0")
+    check "it moved away from $first" test "$second" != "$first"
+    until_true 60 has_lines 1 "$(file "$second" "home/guest/mark-$cluster.0.begun")" || fail "it does not begin on $second"
+    begun=$(head -n 1 "$(file "$second" "home/guest/mark-$cluster.0.begun")")
+    check "it goes on from its state on $second (from $begun)" test "${begun:-0}" -gt 0
     until_true 200 all_done || fail "the guest is not done"
-    begun=$(cat $(marks "$cluster.0" begun) | sort -n | tail -n 1)
-    check "it went on from its state (from $begun)" test "${begun:-0}" -gt 0
-    check "it ended on another node than $first" test ! -e "$(file "$first" "home/guest/mark-$cluster.0.done")"
     done_once "$cluster" 1
     kill %% 2>/dev/null
 }

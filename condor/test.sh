@@ -201,6 +201,7 @@ case_lull_killed() {
         victims=$(pool exec "$node" pgrep '^lull-(superv|guard)')
         # shellcheck disable=SC2086 # one word each
         if [[ -n $victims ]]; then pool exec "$node" kill -KILL $victims; else fail "no helpers on $node: $(pool exec "$node" ps -eo pid,ppid,comm | grep lull)"; fi
+        check "the guest on $node stays at low priority" test "$(pool exec "$node" sh -c 'cut -d " " -f 41 /proc/$(pgrep -x guest.sh)/stat')" = 5
     done
     until_true 120 all_done || fail "guests are not done"
     done_once "$cluster" 2

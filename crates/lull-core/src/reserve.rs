@@ -312,7 +312,7 @@ impl Tree {
         let reservation = self.get(id).ok_or(Refusal::Gone)?;
         let parent = reservation.parent.ok_or(Refusal::Fixed)?;
         let above = self.get(parent).ok_or(Refusal::Gone)?;
-        let show = |amount| self.whole.unit.show(amount);
+        let show = |amount| self.whole.tell(amount);
         let others = above.promised - reservation.terms.minimum;
         let sum = others.saturating_add(terms.minimum);
         if sum > above.terms.minimum {

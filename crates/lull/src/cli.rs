@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Change a run that runs: what the job keeps of the memory, or what becomes of what it left behind.
     Set(crate::set::SetArgs),
-    /// Reserve shares of CPU time and memory, as a tree of files.
+    /// Reserve shares of CPU time, memory and disks, as a tree of files.
     Reserve(crate::reserve::ReserveArgs),
     /// Say what this kernel, this user and each disk support, and what lull will use.
     Doctor(crate::doctor::DoctorArgs),

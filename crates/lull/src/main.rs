@@ -49,6 +49,22 @@ fn dispatch(command: Command) -> anyhow::Result<()> {
     }
 }
 
+/// Whether a command only tells something: then its reader may go at any time, as with `| head`.
+const fn only_tells(command: &Command) -> bool {
+    match command {
+        Command::Sim(_) | Command::Advise(_) => true,
+        Command::Reserve(args) => args.is_show(),
+        Command::Bench(args) => matches!(args.what, Bench::Compare(_) | Bench::Report(_)),
+        _ => false,
+    }
+}
+
+/// Lets a write to a pipe that nobody reads end this process quietly, as other tools do; Rust's start-up ignored the signal.
+fn end_with_reader() {
+    // SAFETY: a plain disposition, before any thread was started.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
 /// Commands whose mistakes are told in one line, and their exit status then: standard error of `lull run` belongs to the job's user,
 /// `lull set` is for scripts.
 const TERSE: [(&str, i32); 2] = [("run", STATUS_LULL_FAILED), ("set", STATUS_MISUSED as i32)];
@@ -118,6 +134,9 @@ fn main() -> ExitCode {
         Command::Reserve(args) => args.is_exec(),
         _ => false,
     };
+    if only_tells(&cli.command) {
+        end_with_reader();
+    }
     match dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

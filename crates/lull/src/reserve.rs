@@ -65,6 +65,11 @@ impl ReserveArgs {
     pub(crate) const fn is_exec(&self) -> bool {
         matches!(self.what, Reserve::Exec(_))
     }
+
+    /// Whether this is `show`, which only tells.
+    pub(crate) const fn is_show(&self) -> bool {
+        matches!(self.what, Reserve::Show(_))
+    }
 }
 
 /// Does it.

@@ -313,6 +313,107 @@ fn root_after_kill_9_processes_go_on_nothing_hangs_and_the_next_mount_begins_ane
     end(worker);
 }
 
+/// What a command that must fail says; one line.
+fn complaint(command: &mut Command) -> String {
+    let done = output(command);
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(!done.status.success() && told.trim_end().lines().count() == 1, "{done:?}");
+    told
+}
+
+#[test]
+fn root_what_a_killed_and_unmounted_mount_left_is_told_and_dissolved() {
+    let Some(mount) = mount() else { return };
+    fs::create_dir(mount.path("cpu/r0")).unwrap();
+    let worker = mount.sleeper("cpu/r0");
+    send(mount.server, libc::SIGKILL);
+    wait_until("the mount to be dead", || fs::read_dir(mount.point()).is_err());
+    for words in [&["top"][..], &["show", "1", "--mount"]] {
+        let told = complaint(lull().arg("reserve").args(words).arg(mount.point()));
+        assert!(told.contains("is gone") && told.contains("lull reserve unmount"), "{told}");
+    }
+    assert!(output(Command::new("umount").arg(mount.point())).status.success());
+    let groups = common::groups_of(mount.server);
+    assert!(!groups.is_empty());
+    let findings: serde_json::Value =
+        serde_json::from_str(&clean_text(&output(lull().args(["doctor", "--json"])))).unwrap();
+    let left = findings["reservations"]["left"].as_array().unwrap();
+    assert!(groups.iter().all(|group| left.iter().any(|path| Path::new(path.as_str().unwrap()) == group)));
+    mount.unmount();
+    assert!(!fs::read_to_string(format!("/proc/{}/cgroup", worker.id())).unwrap().contains("/r0/q0"));
+    end(worker);
+    let told = complaint(lull().args(["reserve", "unmount"]).arg(mount.point()));
+    assert!(told.contains("no reservations are mounted there"), "{told}");
+}
+
+#[test]
+fn root_paths_may_be_relative_or_through_links() {
+    let Some(mount) = mount() else { return };
+    fs::create_dir(mount.path("cpu/r0")).unwrap();
+    std::os::unix::fs::symlink(mount.point(), mount.dir.path().join("link")).unwrap();
+    let below = || {
+        let mut command = lull();
+        command.current_dir(mount.dir.path()).arg("reserve");
+        command
+    };
+    for path in ["reserv/cpu/r0", "./reserv/cpu/../cpu/r0/", "link/cpu/r0"] {
+        let text =
+            clean_text(&output(below().args(["exec", "--cpu", path, "--", "cat", "/proc/self/cgroup"])));
+        assert!(text.contains("/r0/q0"), "{path}: {text}");
+    }
+    for words in [&["show", "1", "--mount", "reserv"][..], &["top", "reserv", "--interval", "10ms"]] {
+        assert!(!clean_text(&output(below().args(words))).is_empty());
+    }
+    assert!(output(below().args(["unmount", "reserv"])).status.success());
+    mount.assert_gone();
+}
+
+#[test]
+fn root_a_reservation_of_another_resource_is_refused() {
+    let Some(mount) = mount() else { return };
+    fs::create_dir(mount.path("cpu/r0")).unwrap();
+    let exec = |option: &str, path: &str| {
+        let mut command = lull();
+        command.args(["reserve", "exec", option]).arg(mount.path(path)).args(["--", "true"]);
+        command
+    };
+    for option in ["--mem", "--disk"] {
+        let told = complaint(&mut exec(option, "cpu/r0"));
+        assert!(told.contains(option) && told.contains("a reservation of cpu"), "{told}");
+    }
+    assert!(output(&mut exec("--in", "cpu/r0")).status.success());
+    for path in ["proc/self", "nothing/r0", ""] {
+        let told = complaint(&mut exec("--in", path));
+        assert!(told.contains("lists the resources"), "{told}");
+    }
+    if mount.path("mem").exists() {
+        let told = complaint(&mut exec("--mem", "mem/r0"));
+        assert!(told.contains(&format!("ls {}`", mount.path("mem").display())), "{told}");
+        fs::create_dir(mount.path("mem/r0")).unwrap();
+        let told = complaint(&mut exec("--cpu", "mem/r0"));
+        assert!(told.contains("a reservation of mem"), "{told}");
+    }
+    mount.unmount();
+}
+
+#[test]
+fn root_who_reads_no_more_ends_show_quietly() {
+    let Some(mount) = mount() else { return };
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let done = lull()
+        .args(["reserve", "show", "1", "--mount"])
+        .arg(mount.point())
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let done = common::finish(done);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&done.status), Some(libc::SIGPIPE), "{done:?}");
+    assert!(done.stderr.is_empty(), "{done:?}");
+    mount.unmount();
+}
+
 #[test]
 fn root_processes_go_back_when_it_is_unmounted() {
     let Some(mount) = mount() else { return };

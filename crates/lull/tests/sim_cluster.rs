@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::process::{Command, Output};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Output, Stdio};
 
 fn cluster(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lull")).args(["sim", "cluster"]).args(words).output().unwrap()
@@ -10,6 +11,24 @@ fn cluster(words: &[&str]) -> Output {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn who_reads_no_more_ends_it_quietly() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let words = ["sim", "cluster", "--nodes", "2", "--length", "120min", "--runs", "1", "--only", "switch"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lull"));
+    let done = command
+        .args(words)
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
+    assert_eq!(done.status.signal(), Some(libc::SIGPIPE), "{done:?}");
+    assert!(done.stderr.is_empty(), "{done:?}");
 }
 
 #[test]

@@ -60,6 +60,10 @@ fn admission_names_the_sum_that_is_exceeded() {
          most, or raise cpu first"
     );
     assert_eq!(tree.get(third).unwrap().terms, Terms::default(), "a refused write changes nothing");
+    let mut disk = Tree::new("vda", DISK, 0);
+    let id = child(&mut disk, ROOT, Kind::Internal, "0% 1");
+    let told = disk.set(id, Terms { minimum: 1_200_000, weight: 1 }).unwrap_err().to_string();
+    assert!(told.contains("ask for 100% at most") && !told.contains("ppm"), "{told}");
     tree.set(second, terms("40% 1")).unwrap();
     tree.set(third, terms("10% 1")).unwrap();
     // A child may have what its parent has, and the parent must then keep it.

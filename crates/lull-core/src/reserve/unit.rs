@@ -110,6 +110,14 @@ impl Whole {
         if self.part(above) == amount { above } else { below }
     }
 
+    /// An amount for people: as a percentage where there is no better unit.
+    pub fn tell(self, amount: u64) -> String {
+        match self.unit {
+            Unit::Part => self.percentage(amount).to_string(),
+            unit => unit.show(amount),
+        }
+    }
+
     /// An amount, as a percentage or with its unit.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! Its reservations are gone with it, so the groups are dissolved rather than adopted: what runs in them goes to the group above the
 //! tree, and is an ordinary process again. Found by their names, whose owner is gone, and by what stands below: reservations.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,18 +17,17 @@ use crate::stat_line::StatLine;
 
 /// Dissolves the trees of owners that are gone; their tops.
 pub fn sweep(root: &Root, facts: &CgroupFacts) -> Vec<PathBuf> {
-    let mut swept = Vec::new();
-    for hierarchy in facts.v2.iter().chain(&facts.v1) {
+    left(root, facts).into_iter().filter(|top| dissolve(top).is_ok()).collect()
+}
+
+/// The tops of trees whose owners are gone.
+pub fn left(root: &Root, facts: &CgroupFacts) -> Vec<PathBuf> {
+    let places = facts.v2.iter().chain(&facts.v1).flat_map(|hierarchy| {
         let places = hierarchy.place().into_iter().chain([hierarchy.mount.as_path()]);
-        for place in places.chain(hierarchy_own(hierarchy)) {
-            for top in tops_in(root, place) {
-                if dissolve(&top).is_ok() {
-                    swept.push(top);
-                }
-            }
-        }
-    }
-    swept
+        places.chain(hierarchy_own(hierarchy))
+    });
+    let places: BTreeSet<&Path> = places.collect();
+    places.into_iter().flat_map(|place| tops_in(root, place)).collect()
 }
 
 fn hierarchy_own(hierarchy: &Hierarchy) -> Option<&Path> {

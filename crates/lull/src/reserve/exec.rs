@@ -52,27 +52,57 @@ fn is_of_disk(path: &Path, point: &Path) -> bool {
     resource.is_some_and(|name| Path::new("/sys/block").join(name).exists())
 }
 
+/// A path, and the option by which it was given.
+type Named<'a> = (&'static str, &'a PathBuf);
+
+impl ExecArgs {
+    fn named(&self) -> Vec<Named<'_>> {
+        let single = [("--cpu", self.cpu.as_slice()), ("--mem", self.mem.as_slice())];
+        let repeatable = [("--disk", self.disk.as_slice()), ("--in", self.others.as_slice())];
+        let all = single.into_iter().chain(repeatable);
+        all.flat_map(|(option, paths)| paths.iter().map(move |path| (option, path))).collect()
+    }
+}
+
+/// A reservation below its mount, like `cpu/r0`, if the option is one of its resource.
+fn below((option, path): Named<'_>, point: &Path) -> anyhow::Result<PathBuf> {
+    let place = find::place(path);
+    let Ok(below) = place.strip_prefix(point) else {
+        bail!("{} is not below {}", path.display(), point.display());
+    };
+    let resource = below.components().next().map(|name| name.as_os_str().to_string_lossy().into_owned());
+    let resource = resource.unwrap_or_default();
+    let all = point.join(&resource);
+    if !all.join("newreserv").exists() {
+        bail!("{} is no reservation; `ls {}` lists the resources", path.display(), point.display());
+    }
+    if !place.is_dir() {
+        bail!("{} is no reservation; `ls {}` lists them", path.display(), all.display());
+    }
+    let fits = match option {
+        "--cpu" | "--mem" => option.trim_start_matches('-') == resource,
+        "--disk" => is_of_disk(&place, point),
+        _ => true,
+    };
+    if !fits {
+        bail!(
+            "{option} {}: that is a reservation of {resource}; --in takes one of any resource",
+            path.display()
+        );
+    }
+    Ok(below.to_owned())
+}
+
 /// Becomes the command.
 pub(super) fn exec(args: &ExecArgs) -> anyhow::Result<Infallible> {
-    let paths: Vec<&PathBuf> =
-        args.cpu.iter().chain(&args.mem).chain(&args.disk).chain(&args.others).collect();
-    let Some(first) = paths.first() else {
+    let named = args.named();
+    let Some((_, first)) = named.first() else {
         bail!("no reservation is named: --cpu /reserv/cpu/r0, or --mem, --disk, --in");
     };
     let mounted = find::holding(first)?;
     let mut list = String::new();
-    for path in &paths {
-        if !path.starts_with(&mounted.point) {
-            bail!("{} is not below {}", path.display(), mounted.point.display());
-        }
-        if !path.is_dir() {
-            bail!(
-                "{} is no reservation; `ls {}` lists them",
-                path.display(),
-                mounted.point.join("cpu").display()
-            );
-        }
-        list += &format!("{} ", path.display());
+    for one in &named {
+        list += &format!("{} ", below(*one, &mounted.point)?.display());
     }
     let words: Vec<Vec<u8>> = args.command.iter().map(|word| word.clone().into_vec()).collect();
     let command = Command::new(words).context("cannot use the command")?;
@@ -84,7 +114,7 @@ pub(super) fn exec(args: &ExecArgs) -> anyhow::Result<Infallible> {
         .with_context(|| {
             format!("cannot enter {}; {} says why", list.trim_end(), mounted.point.join("log").display())
         })?;
-    if paths.iter().any(|path| is_of_disk(path, &mounted.point)) {
+    if named.iter().any(|(_, path)| is_of_disk(&find::place(path), &mounted.point)) {
         return disk::become_gated(&command, &mounted);
     }
     let mask =

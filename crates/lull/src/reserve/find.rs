@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use lull_linux::root::Root;
 use lull_linux::stat_line::StatLine;
 use lull_linux::topology::mounts::MountTable;
@@ -52,25 +52,40 @@ pub(super) fn all() -> Vec<Mounted> {
     ours.filter_map(|mount| Mounted::parse(&mount.point, &mount.source)).collect()
 }
 
+/// A path as the mount table writes it: absolute, without symbolic links. A dead mount cannot be looked at, but what is above it can.
+pub(super) fn place(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let resolved = whole.ancestors().find_map(|above| {
+        let below = whole.strip_prefix(above).ok()?;
+        let above = above.canonicalize().ok()?;
+        // An empty rest would leave a slash at the end.
+        Some(if below.as_os_str().is_empty() { above } else { above.join(below) })
+    });
+    resolved.unwrap_or(whole)
+}
+
 /// The one at this point; of several on each other the last.
 pub(super) fn at(point: &Path) -> Option<Mounted> {
-    // A dead mount cannot be looked at, but its parent can.
-    let parent = point.parent().and_then(|parent| parent.canonicalize().ok());
-    let resolved = parent.zip(point.file_name()).map(|(parent, name)| parent.join(name));
-    let is_it = |found: &Mounted| found.point == point || Some(&found.point) == resolved.as_ref();
-    all().into_iter().rev().find(is_it)
+    let place = place(point);
+    all().into_iter().rev().find(|found| found.point == place)
+}
+
+/// What to do about a mount whose process is gone.
+fn dead(mounted: &Mounted) -> anyhow::Error {
+    let point = mounted.point.display();
+    anyhow!(
+        "{point}: the process that served it is gone; `lull reserve mount {point}` begins anew, \
+         `lull reserve unmount {point}` clears it away (root)"
+    )
 }
 
 /// The one on which a path lies.
 pub(super) fn holding(path: &Path) -> anyhow::Result<Mounted> {
-    let found = all().into_iter().rev().filter(|mounted| path.starts_with(&mounted.point));
+    let place = place(path);
+    let found = all().into_iter().rev().filter(|mounted| place.starts_with(&mounted.point));
     match found.max_by_key(|mounted| mounted.point.components().count()) {
         Some(mounted) if mounted.is_served() => Ok(mounted),
-        Some(mounted) => bail!(
-            "{}: the process that served it is gone; `lull reserve mount {}` begins anew",
-            mounted.point.display(),
-            mounted.point.display()
-        ),
+        Some(mounted) => Err(dead(&mounted)),
         None => bail!(
             "no reservations are mounted at {}; `lull reserve mount /reserv` mounts them (root)",
             path.display()
@@ -78,17 +93,23 @@ pub(super) fn holding(path: &Path) -> anyhow::Result<Mounted> {
     }
 }
 
-/// The one that is asked for, or the only one.
-pub(super) fn one(point: Option<&Path>) -> anyhow::Result<Mounted> {
-    if let Some(point) = point {
-        let place = point.canonicalize().unwrap_or_else(|_| point.to_owned());
-        return holding(&place);
-    }
-    let mut served: Vec<_> = all().into_iter().filter(Mounted::is_served).collect();
-    match (served.pop(), served.is_empty()) {
-        (Some(mounted), true) => Ok(mounted),
-        (Some(_), false) => bail!("reservations are mounted at several places: name one"),
-        (None, _) => bail!("no reservations are mounted; `lull reserve mount /reserv` mounts them (root)"),
+/// The one that is asked for, or the only one. `naming` is how the command asks for one.
+pub(super) fn one(point: Option<&Path>, naming: &str) -> anyhow::Result<Mounted> {
+    point.map_or_else(|| only(all(), naming), holding)
+}
+
+/// The only one that is served.
+fn only(all: Vec<Mounted>, naming: &str) -> anyhow::Result<Mounted> {
+    let (mut served, mut dead_ones): (Vec<_>, Vec<_>) = all.into_iter().partition(Mounted::is_served);
+    match (served.pop(), dead_ones.pop()) {
+        (Some(mounted), _) if served.is_empty() => Ok(mounted),
+        (Some(last), _) => {
+            served.push(last);
+            let places: Vec<_> = served.iter().map(|found| found.point.display().to_string()).collect();
+            bail!("reservations are mounted at {}: name one, by {naming}", places.join(" and "))
+        }
+        (None, Some(mounted)) => Err(dead(&mounted)),
+        (None, None) => bail!("no reservations are mounted; `lull reserve mount /reserv` mounts them (root)"),
     }
 }
 

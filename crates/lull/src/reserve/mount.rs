@@ -259,8 +259,13 @@ fn listener(shared: Arc<OnceLock<Arc<Shared>>>) -> Box<dyn FnMut() -> std::io::R
 fn clear_dead(mounted: &Mounted) -> anyhow::Result<()> {
     umount2(&mounted.point, MntFlags::MNT_DETACH)
         .with_context(|| format!("cannot unmount what a killed lull left at {}", mounted.point.display()))?;
-    sweep(&Root::real(), &CgroupFacts::read(&Root::real(), true));
+    sweep_now();
     Ok(())
+}
+
+/// Dissolves the groups of mounts that were killed; their tops.
+fn sweep_now() -> Vec<PathBuf> {
+    sweep(&Root::real(), &CgroupFacts::read(&Root::real(), true))
 }
 
 /// Unmounts, and returns when everything is as it was.
@@ -268,7 +273,11 @@ pub(super) fn unmount(args: &UnmountArgs) -> anyhow::Result<()> {
     needs_root("unmount")?;
     let place = args.point.display();
     let Some(mounted) = find::at(&args.point) else {
-        bail!("{place}: no reservations are mounted there");
+        // Of a mount that was killed, then unmounted by other means.
+        if sweep_now().is_empty() {
+            bail!("{place}: no reservations are mounted there");
+        }
+        return Ok(());
     };
     if !mounted.is_served() {
         return clear_dead(&mounted);

@@ -22,7 +22,7 @@ pub(super) struct ShowArgs {
 
 /// Prints both domains.
 pub(super) fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let mounted = find::one(args.mount.as_deref())?;
+    let mounted = find::one(args.mount.as_deref(), "--mount DIR")?;
     let process = mounted.point.join("proc").join(args.pid.to_string());
     if !process.is_dir() {
         bail!("there is no process {}", args.pid);

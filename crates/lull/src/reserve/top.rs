@@ -11,7 +11,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use lull_core::Nanos;
 use lull_core::reserve::{Id, ROOT, Tree, Unit};
@@ -28,7 +28,7 @@ pub(super) struct TopArgs {
     #[arg(value_name = "DIR")]
     mount: Option<PathBuf>,
 
-    /// Between two readings. Longer is steadier.
+    /// Between two readings, at least 10ms. Longer is steadier.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     interval: Nanos,
 
@@ -59,9 +59,15 @@ pub(super) struct Row {
     shown: [String; 4],
 }
 
+/// Less time tells nothing: the kernel counts in ticks.
+const LEAST_INTERVAL: Nanos = Nanos::from_millis(10);
+
 /// Reads, waits, reads, tells.
 pub(super) fn run(args: &TopArgs) -> anyhow::Result<()> {
-    let mounted = find::one(args.mount.as_deref())?;
+    if args.interval < LEAST_INTERVAL {
+        bail!("--interval must be at least {LEAST_INTERVAL}, not {}", args.interval);
+    }
+    let mounted = find::one(args.mount.as_deref(), "`lull reserve top DIR`")?;
     let path = mounted.point.join("status");
     let read = || -> anyhow::Result<Status> {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;

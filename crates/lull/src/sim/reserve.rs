@@ -38,7 +38,7 @@ pub(super) struct ReserveArgs {
     #[arg(long, value_name = "N", default_value_t = NonZero::<u32>::MIN.saturating_add(3))]
     batch: NonZero<u32>,
 
-    /// How long each run is, in simulated time.
+    /// How long each run is, in simulated time: from 10s to 1440min.
     #[arg(long, value_name = "TIME", default_value = "3min")]
     length: Nanos,
 

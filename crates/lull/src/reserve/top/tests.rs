@@ -67,3 +67,10 @@ fn a_reservation_that_just_came_has_got_nothing() {
         picture(&status(0, Vec::new()), &status(1_000_000_000, vec![reservation("q0", (0, 1), 500, 0)]));
     assert_eq!(rows[1].gets, 0);
 }
+
+#[test]
+fn an_interval_that_tells_nothing_is_refused() {
+    let args = TopArgs { mount: None, interval: Nanos(0), json: false };
+    let told = run(&args).unwrap_err().to_string();
+    assert!(told.contains("--interval") && told.contains("10ms"), "{told}");
+}

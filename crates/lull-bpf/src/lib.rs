@@ -19,7 +19,7 @@
 //! | `bpf/lull_receive.h` | slowing what the job receives |
 //! | `bpf/lull_tag.h` | what is background without being the job's |
 //! | `bpf/lull_room.h` | letting datagrams wait |
-//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c`, `bpf/net.bpf.c` | the programs |
+//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c`, `bpf/net.bpf.c`, `bpf/reserve.bpf.c` | the programs |
 //! | [`record`] | the records in Rust |
 //! | [`load`] | loading programs, waking |
 //! | [`sensor`] | disks |
@@ -27,7 +27,9 @@
 //! | [`cpu`] | the CPUs |
 //! | [`pages`] | the page cache |
 //! | [`net`] | network interfaces |
+//! | [`classes`] | whose packets are in which class of an interface |
 
+pub mod classes;
 pub mod cpu;
 pub mod load;
 pub mod net;
@@ -36,6 +38,7 @@ pub mod record;
 pub mod recorder;
 pub mod sensor;
 
+pub use classes::PacketClasses;
 pub use cpu::{Bursts, CpuClass, CpuReport, CpuSensor, CpuSettings, CpuSlot, CpuTotals, Cpus};
 pub use load::{Observers, Protect, SensorError};
 pub use net::tags::{PacketMark, PortRange, Tags};

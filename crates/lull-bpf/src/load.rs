@@ -32,8 +32,13 @@ const OF_AN_INTERFACE: ProgramType = ProgramType::SchedCls;
 /// Programs of this type are run on a CPU when user space says ([`OnCpu`]).
 const ON_A_CPU: ProgramType = ProgramType::RawTracepoint;
 /// Programs of these types belong to a control group.
-const OF_A_GROUP: [ProgramType; 4] =
-    [ProgramType::CgroupSockAddr, ProgramType::SockOps, ProgramType::CgroupSockopt, ProgramType::CgroupSkb];
+const OF_A_GROUP: [ProgramType; 5] = [
+    ProgramType::CgroupSockAddr,
+    ProgramType::CgroupSock,
+    ProgramType::SockOps,
+    ProgramType::CgroupSockopt,
+    ProgramType::CgroupSkb,
+];
 /// What the names of programs begin with that belong to another control group than the job's.
 const OF_THE_HOST: &str = "lull_host_";
 

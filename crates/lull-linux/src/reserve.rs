@@ -8,7 +8,7 @@
 //! | CPU | `cpu.shares`, counted by `cpuacct` or v2, bounded by `pids.max` | `cpu.weight`, `pids.max` |
 //! | memory | `memory.limit_in_bytes` | – |
 //!
-//! Disks are kept by lull itself ([`disk`]), as one more enforcer each.
+//! Disks are kept by lull itself ([`disk`]), interfaces by HTB ([`net`]), as one more enforcer each.
 //!
 //! A reservation is a group, a queue is one that takes processes. Each enforcer has a tree of groups of its own, whose top is named like a
 //! job's group (`lull-PID-START-NS-N`): whoever finds it knows whose it is, and `lull run` in a reservation stays inside.
@@ -29,6 +29,7 @@ mod cpu;
 pub mod disk;
 mod groups;
 mod memory;
+pub mod net;
 pub mod sweep;
 
 pub use sweep::sweep;
@@ -58,6 +59,8 @@ pub enum ServiceUnit {
     BytesHeld,
     /// Bytes read and written: grows.
     BytesMoved,
+    /// Bytes that left: grows.
+    BytesSent,
 }
 
 /// Makes the reservations of one resource hold.
@@ -132,13 +135,14 @@ pub struct Enforcement;
 
 impl Enforcement {
     /// Tries each resource. Groups are made, with nothing in them; [`Enforcer::restore`] removes them.
-    pub fn find(facts: &Facts) -> Vec<Choice> {
+    pub fn find(facts: &Facts, interfaces: Vec<net::Plan>) -> Vec<Choice> {
         let name = || GroupName::next(&Root::real()).to_string();
         let mut all = vec![
             Choice { name: "cpu".to_owned(), enforcer: cpu::Cpu::start(facts, &name()).map(boxed) },
             Choice { name: "mem".to_owned(), enforcer: memory::Memory::start(facts, &name()).map(boxed) },
         ];
         all.extend(disk::find(facts));
+        all.extend(net::find(interfaces));
         all
     }
 
@@ -153,7 +157,7 @@ impl Enforcement {
             }
             Err(why) => Told { name: choice.name, enforced: false, means: why },
         };
-        Self::find(facts).into_iter().map(tell).collect()
+        Self::find(facts, Vec::new()).into_iter().map(tell).collect()
     }
 }
 

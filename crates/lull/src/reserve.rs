@@ -18,6 +18,7 @@
 //! | [`serve`] | the FUSE side |
 //! | [`status`] | the tree for programs: the file `status` |
 //! | [`find`] | mounts of this machine |
+//! | [`net`] | interfaces that are shared: the option, and telling packets by process |
 //! | [`exec`], [`show`], [`top`] | the other commands |
 //!
 //! Edge cases: if the serving process is killed, processes go on with the weights that they have, files give ENOTCONN, and the next mount
@@ -31,6 +32,7 @@ mod fault;
 mod files;
 mod find;
 mod mount;
+mod net;
 mod serve;
 mod show;
 mod state;

@@ -44,7 +44,7 @@ const TOOLS: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bi
 /// Of lull's arrangement, as tc shows it. Nobody gets it by chance: the kernel's own begin at 8001.
 const HANDLE: &str = "1077:";
 /// Where the locks are.
-const LOCKS: &str = "/run/lull";
+pub(crate) const LOCKS: &str = "/run/lull";
 /// What the kernel's own choice has.
 const NO_HANDLE: &str = "0:";
 /// Kinds that the foreground's class keeps if the interface had them.
@@ -139,7 +139,7 @@ fn run(words: &str) -> Result<String, QdiscError> {
 }
 
 /// The root of an interface's queue: kind and handle.
-fn root_of(interface: &str) -> Result<(String, String), QdiscError> {
+pub(crate) fn root_of(interface: &str) -> Result<(String, String), QdiscError> {
     let shown = run(&format!("tc qdisc show dev {interface} root"))?;
     Ok(parse_root(&shown).unwrap_or_else(|| ("noqueue".to_owned(), NO_HANDLE.to_owned())))
 }
@@ -361,7 +361,7 @@ pub fn sweep() {
     }
 }
 
-fn own_namespace() -> u64 {
+pub(crate) fn own_namespace() -> u64 {
     // The calling thread's may be another than the process's.
     fs::metadata("/proc/thread-self/ns/net").map_or(0, |found| found.ino())
 }

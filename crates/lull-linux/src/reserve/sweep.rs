@@ -17,6 +17,7 @@ use crate::stat_line::StatLine;
 
 /// Dissolves the trees of owners that are gone; their tops.
 pub fn sweep(root: &Root, facts: &CgroupFacts) -> Vec<PathBuf> {
+    super::net::sweep();
     left(root, facts).into_iter().filter(|top| dissolve(top).is_ok()).collect()
 }
 

@@ -19,7 +19,7 @@ fn pid(child: &Child) -> i32 {
 /// The enforcer of a resource, if this host has one.
 fn start(name: &str) -> Option<Box<dyn Enforcer>> {
     let mut found = None;
-    for choice in Enforcement::find(&Facts::probe()) {
+    for choice in Enforcement::find(&Facts::probe(), Vec::new()) {
         match choice.enforcer {
             Ok(enforcer) if choice.name == name => found = Some(enforcer),
             Ok(mut other) => other.restore().unwrap(),

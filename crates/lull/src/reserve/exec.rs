@@ -37,6 +37,12 @@ pub(super) struct ExecArgs {
     #[arg(long, value_name = "PATH")]
     disk: Vec<PathBuf>,
 
+    /// The reservation of what leaves an interface, like /reserv/eth0/r0. Repeatable, once for each interface.
+    ///
+    /// It counts for sockets that the command opens, not for those that it inherits.
+    #[arg(long, value_name = "PATH")]
+    net: Vec<PathBuf>,
+
     /// A reservation of any resource. Repeatable.
     #[arg(long = "in", value_name = "PATH")]
     others: Vec<PathBuf>,
@@ -52,13 +58,22 @@ fn is_of_disk(path: &Path, point: &Path) -> bool {
     resource.is_some_and(|name| Path::new("/sys/block").join(name).exists())
 }
 
+/// Whether a resource is an interface, which has the kernel's name.
+fn is_of_interface(resource: &str) -> bool {
+    Path::new("/sys/class/net").join(resource).exists()
+}
+
 /// A path, and the option by which it was given.
 type Named<'a> = (&'static str, &'a PathBuf);
 
 impl ExecArgs {
     fn named(&self) -> Vec<Named<'_>> {
         let single = [("--cpu", self.cpu.as_slice()), ("--mem", self.mem.as_slice())];
-        let repeatable = [("--disk", self.disk.as_slice()), ("--in", self.others.as_slice())];
+        let repeatable = [
+            ("--disk", self.disk.as_slice()),
+            ("--net", self.net.as_slice()),
+            ("--in", self.others.as_slice()),
+        ];
         let all = single.into_iter().chain(repeatable);
         all.flat_map(|(option, paths)| paths.iter().map(move |path| (option, path))).collect()
     }
@@ -82,6 +97,7 @@ fn below((option, path): Named<'_>, point: &Path) -> anyhow::Result<PathBuf> {
     let fits = match option {
         "--cpu" | "--mem" => option.trim_start_matches('-') == resource,
         "--disk" => is_of_disk(&place, point),
+        "--net" => is_of_interface(&resource),
         _ => true,
     };
     if !fits {
@@ -97,7 +113,7 @@ fn below((option, path): Named<'_>, point: &Path) -> anyhow::Result<PathBuf> {
 pub(super) fn exec(args: &ExecArgs) -> anyhow::Result<Infallible> {
     let named = args.named();
     let Some((_, first)) = named.first() else {
-        bail!("no reservation is named: --cpu /reserv/cpu/r0, or --mem, --disk, --in");
+        bail!("no reservation is named: --cpu /reserv/cpu/r0, or --mem, --disk, --net, --in");
     };
     let mounted = find::holding(first)?;
     let mut list = String::new();

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use fuser::{Config, Session, SessionACL};
+use lull_linux::gate::qdisc::QdiscPlan;
 use lull_linux::probe::{CgroupFacts, Facts};
 use lull_linux::reserve::{Enforcement, sweep};
 use lull_linux::root::Root;
@@ -32,6 +33,7 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::{Pid, geteuid, setsid};
 
 use super::find::{self, Mounted};
+use super::net;
 use super::serve::{Files, Shared};
 use super::state::State;
 
@@ -48,6 +50,12 @@ pub(super) struct MountArgs {
     /// Where: a directory, made if it is not there.
     #[arg(value_name = "DIR", default_value = "/reserv")]
     point: PathBuf,
+
+    /// Share what leaves this interface, at this rate: eth0:100mbit. Repeatable.
+    ///
+    /// The rate is what the line carries, or a little less: what is sent beyond it waits here, where it can be shared, and not in a modem.
+    #[arg(long, value_name = "IFACE:RATE")]
+    net: Vec<QdiscPlan>,
 
     /// Stay in the foreground, and write the log to standard error as well: for a service manager.
     #[arg(long)]
@@ -95,10 +103,11 @@ pub(super) fn mount(args: &MountArgs) -> anyhow::Result<()> {
     fs::create_dir_all(&args.point).with_context(|| format!("cannot make {}", args.point.display()))?;
     let point = args.point.canonicalize().with_context(|| format!("cannot use {}", args.point.display()))?;
     if args.foreground || args.serve {
-        return serve(&point, args.serve);
+        return serve(&point, &args.net, args.serve);
     }
     let mut child = Command::new(std::env::current_exe().context("cannot find this program")?)
         .args(["reserve", "mount", "--serve"])
+        .args(net::options(&args.net))
         .arg(&point)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -117,7 +126,7 @@ pub(super) fn mount(args: &MountArgs) -> anyhow::Result<()> {
 }
 
 /// Serves until it is unmounted or a signal comes.
-fn serve(point: &Path, in_background: bool) -> anyhow::Result<()> {
+fn serve(point: &Path, interfaces: &[QdiscPlan], in_background: bool) -> anyhow::Result<()> {
     // Whoever started it may have blocked or ignored anything.
     let mut signals = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
@@ -133,11 +142,23 @@ fn serve(point: &Path, in_background: bool) -> anyhow::Result<()> {
     sweep(&Root::real(), &facts.cgroups);
     let mut enforcers = Vec::new();
     let mut missing = Vec::new();
-    for choice in Enforcement::find(&facts) {
+    let mut refused = None;
+    for choice in Enforcement::find(&facts, net::plans(interfaces)?) {
         match choice.enforcer {
             Ok(enforcer) => enforcers.push(enforcer),
+            // Who has named an interface wants it to be shared.
+            Err(why) if interfaces.iter().any(|plan| plan.interface == choice.name) => {
+                refused = refused.or(Some(format!("--net {}: {why}", choice.name)));
+            }
             Err(why) => missing.push(format!("{}: not to be reserved here: {why}", choice.name)),
         }
+    }
+    if let Some(why) = refused {
+        for mut enforcer in enforcers {
+            // Nothing has entered yet.
+            let _ = enforcer.restore();
+        }
+        bail!(why);
     }
     if enforcers.is_empty() {
         bail!("nothing can be reserved here: {}", missing.join("; "));

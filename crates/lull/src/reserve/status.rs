@@ -54,6 +54,7 @@ const UNITS: [(Unit, &str); 4] =
 pub(super) const NANOS: &str = "cpu-nanos";
 const HELD: &str = "bytes-held";
 pub(super) const MOVED: &str = "bytes-moved";
+pub(super) const SENT: &str = "bytes-sent";
 
 impl Status {
     pub(super) const fn new(now: Nanos) -> Self {
@@ -69,6 +70,7 @@ impl ResourceStatus {
             ServiceUnit::CpuNanos => NANOS,
             ServiceUnit::BytesHeld => HELD,
             ServiceUnit::BytesMoved => MOVED,
+            ServiceUnit::BytesSent => SENT,
         };
         let below = tree.iter().filter(|(id, _)| *id != ROOT);
         Self {

@@ -19,7 +19,7 @@ use lull_linux::stop;
 use serde::Serialize;
 
 use super::find;
-use super::status::{MOVED, NANOS, ReservationStatus, ResourceStatus, Status};
+use super::status::{MOVED, NANOS, ReservationStatus, ResourceStatus, SENT, Status};
 
 /// Arguments of `lull reserve top`.
 #[derive(Debug, Args)]
@@ -127,13 +127,15 @@ fn rows_of(
     };
     let moved: u64 = now.reservations.iter().map(served).sum();
     let gets = |found: &ReservationStatus| {
-        // Nanoseconds of CPU time in so many nanoseconds, as millionths of a CPU; or bytes of all that were moved, as millionths.
-        let whole = match now.service_unit.as_str() {
-            NANOS => elapsed_ns,
-            MOVED => moved.max(1),
+        // Nanoseconds of CPU time in so many nanoseconds, as millionths of a CPU; or bytes of all that were moved, as millionths; or
+        // bytes in so many nanoseconds, as bytes per second.
+        let (scale, whole) = match now.service_unit.as_str() {
+            NANOS => (1_000_000, elapsed_ns),
+            MOVED => (1_000_000, moved.max(1)),
+            SENT => (1_000_000_000, elapsed_ns),
             _ => return found.service,
         };
-        let amount = u128::from(served(found)) * 1_000_000 / u128::from(whole);
+        let amount = u128::from(served(found)) * scale / u128::from(whole);
         u64::try_from(amount).unwrap_or(u64::MAX)
     };
     let queues = || ids.iter().copied().zip(&now.reservations);

@@ -1,0 +1,413 @@
+//! Network output: classes of HTB.
+//!
+//! Problem: what leaves an interface is shared by packets, not by who sends. Approach: HTB of the interface's rate is put on, with a class
+//! per reservation. A class is sure of its rate and borrows what is left up to all of it.
+//!
+//! ```text
+//!   1 interface ─┬─ 2 the rest of the machine: what is not reserved
+//!                └─ 3 the tree ─┬─ r0: rate its minimum, quantum its weight
+//!                               └─ r1 ─── q0
+//! ```
+//! The rates below a reservation are what each child would have of its minimum if all were busy. A hundredth of the interface stays for the
+//! rest, whatever is reserved: address resolution must go on.
+//!
+//! Who sends what is told by a [`Classifier`]: a packet's priority is the handle of its class.
+//!
+//! *No trace.* A queueing discipline that somebody chose is left alone: that is an error. The kernel's own comes back when HTB is
+//! deleted. If the mount is killed, packets go to the class of the rest, which may use the whole rate, until [`sweep`] deletes HTB: a
+//! lock on a file says whether its owner lives.
+//!
+//! Units: bytes per second. Source: tc-htb(8).
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use lull_core::Nanos;
+use lull_core::reserve::{Backlog, Bound, Id, Kind, ROOT, Tree, Unit, Whole};
+use nix::net::if_::{if_indextoname, if_nametoindex};
+
+use super::{Choice, Enforcer, ServiceUnit, Usage};
+use crate::clock;
+use crate::gate::qdisc::{LOCKS, own_namespace, root_of, run_tool, tool};
+
+/// Of this arrangement, as tc shows it; `lull run --qdisc` has another.
+const HANDLE: &str = "1078:";
+const MAJOR: u32 = 0x1078_0000;
+/// Classes that are there from the beginning.
+const INTERFACE: u16 = 1;
+const REST: u16 = 2;
+const TREE: u16 = 3;
+/// The first that a reservation gets.
+const FIRST: u16 = 16;
+/// What a leaf holds, in packets, unless it is bounded.
+const LIMIT: &str = "pfifo limit 1000";
+/// The slowest that HTB keeps well.
+const LEAST_RATE: u64 = 1_000;
+/// What a turn of the heaviest sibling is, and of the lightest: at least a packet.
+const QUANTUM_BYTES: u64 = 200_000;
+const LEAST_QUANTUM_BYTES: u64 = 1_600;
+/// What may leave at once: time at the rate, and some packets.
+const BURSTS_PER_SECOND: u64 = 1_000;
+const LEAST_BURST_BYTES: u64 = 16 << 10;
+/// How long it is remembered what tc told: all queues are asked for in a row.
+const REMEMBERED: Nanos = Nanos::from_millis(50);
+
+/// Whose packets are in which class.
+pub trait Classifier: Send {
+    /// Puts a process, and what it starts from now on, into a class.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn put(&mut self, pid: u32, class: u32) -> io::Result<()>;
+    /// All processes that are in one.
+    fn processes(&self) -> Vec<(u32, u32)>;
+}
+
+/// An interface to be shared.
+pub struct Plan {
+    /// As `ip link` shows it.
+    pub interface: String,
+    /// What may leave it, bytes per second.
+    pub rate: u64,
+    /// Makes the classifier for the interface with this index.
+    pub classify: Box<dyn FnOnce(u32) -> Result<Box<dyn Classifier>, String>>,
+}
+
+struct Net {
+    interface: String,
+    whole: Whole,
+    classifier: Box<dyn Classifier>,
+    /// While it is arranged.
+    lock: Option<Lock>,
+    classes: HashMap<Id, u16>,
+    next: u16,
+    /// What was written last of each class: rate and quantum.
+    written: HashMap<u16, (u64, u64)>,
+    paths: HashMap<String, u16>,
+    cleared: HashMap<u16, Counts>,
+    /// What tc told last.
+    seen: RefCell<Option<(Nanos, String)>>,
+}
+
+/// Of one class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    bytes: u64,
+    packets: u64,
+    drops: u64,
+    backlog: u64,
+}
+
+/// Says that the owner of an arrangement lives.
+struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    /// `None` while another has it.
+    fn take(path: &Path) -> io::Result<Option<Self>> {
+        fs::create_dir_all(LOCKS)?;
+        let file = File::options().create(true).append(true).open(path)?;
+        // SAFETY: plain integers; the descriptor is open.
+        let outcome = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+        // Whoever had it may have removed it meanwhile.
+        let is_current = file.metadata()?.ino() == fs::metadata(path).map_or(0, |found| found.ino());
+        Ok((outcome == 0 && is_current).then(|| Self { path: path.to_owned(), _file: file }))
+    }
+
+    fn unname(&self) {
+        let _ = fs::remove_file(&self.path);
+        // Others may have theirs in it.
+        let _ = fs::remove_dir(LOCKS);
+    }
+}
+
+fn tc(words: &str) -> io::Result<String> {
+    run_tool(tool(words)).map_err(|problem| io::Error::other(format!("{words}: {problem}")))
+}
+
+fn lock_path(index: u32) -> PathBuf {
+    Path::new(LOCKS).join(format!("reserve-{}-{index}", own_namespace()))
+}
+
+/// Deletes what killed mounts left on interfaces of this network namespace.
+pub(super) fn sweep() {
+    let prefix = format!("reserve-{}-", own_namespace());
+    for entry in fs::read_dir(LOCKS).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let index = name.to_str().and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
+        let Some(index) = index else { continue };
+        let Ok(Some(lock)) = Lock::take(&entry.path()) else { continue };
+        if let Ok(name) = if_indextoname(index) {
+            delete(&name.to_string_lossy());
+        }
+        lock.unname();
+    }
+}
+
+/// Deletes the arrangement, if it is this one.
+fn delete(interface: &str) {
+    if root_of(interface).is_ok_and(|(_, handle)| handle == HANDLE) {
+        // The interface may be gone by now.
+        let _ = tc(&format!("tc qdisc del dev {interface} root"));
+    }
+}
+
+/// Arranges the interfaces that were named.
+pub(super) fn find(plans: Vec<Plan>) -> Vec<Choice> {
+    let choice =
+        |plan: Plan| Choice { name: plan.interface.clone(), enforcer: Net::start(plan).map(super::boxed) };
+    plans.into_iter().map(choice).collect()
+}
+
+impl Net {
+    fn start(plan: Plan) -> Result<Self, String> {
+        let interface = plan.interface;
+        let index = if_nametoindex(interface.as_str())
+            .map_err(|_| format!("no interface '{interface}' here; `ip link` lists them"))?;
+        let lock = Lock::take(&lock_path(index)).map_err(|error| format!("cannot lock {LOCKS}: {error}"))?;
+        let lock = lock.ok_or("another mount has reserved it")?;
+        let start = |lock: Lock| {
+            let (kind, handle) = root_of(&interface).map_err(|error| error.to_string())?;
+            if handle != "0:" {
+                return Err(format!(
+                    "its queue is arranged already ({kind} {handle}), which lull leaves alone; delete that with \
+                     `tc qdisc del dev {interface} root`"
+                ));
+            }
+            let classifier = (plan.classify)(index)?;
+            Ok(Self {
+                interface: interface.clone(),
+                whole: Whole { amount: plan.rate, unit: Unit::Rate },
+                classifier,
+                lock: Some(lock),
+                classes: HashMap::new(),
+                next: FIRST,
+                written: HashMap::new(),
+                paths: HashMap::new(),
+                cleared: HashMap::new(),
+                seen: RefCell::new(None),
+            })
+        };
+        let mut net = start(lock).inspect_err(|_| {
+            let _ = fs::remove_file(lock_path(index));
+            let _ = fs::remove_dir(LOCKS);
+        })?;
+        net.arrange().map_err(|error| {
+            let _ = net.restore();
+            error.to_string()
+        })?;
+        Ok(net)
+    }
+
+    fn arrange(&mut self) -> io::Result<()> {
+        let whole = self.whole.amount;
+        tc(&format!("tc qdisc add dev {} root handle {HANDLE} htb default {REST:x}", self.interface))?;
+        self.write(None, INTERFACE, whole, QUANTUM_BYTES)?;
+        self.write(Some(INTERFACE), REST, whole, QUANTUM_BYTES)?;
+        self.write(Some(INTERFACE), TREE, LEAST_RATE, QUANTUM_BYTES)?;
+        self.leaf(REST, LIMIT)
+    }
+
+    fn write(&mut self, parent: Option<u16>, class: u16, rate: u64, quantum: u64) -> io::Result<()> {
+        let rate = rate.max(LEAST_RATE);
+        if self.written.get(&class) == Some(&(rate, quantum)) {
+            return Ok(());
+        }
+        let parent = parent.map_or_else(String::new, |minor| format!("{minor:x}"));
+        let whole = self.whole.amount;
+        let burst = |rate: u64| (rate / BURSTS_PER_SECOND).max(LEAST_BURST_BYTES);
+        tc(&format!(
+            "tc class replace dev {} parent {HANDLE}{parent} classid {HANDLE}{class:x} htb rate {rate}bps ceil {whole}bps \
+             quantum {quantum} burst {} cburst {}",
+            self.interface,
+            burst(rate),
+            burst(whole)
+        ))?;
+        self.written.insert(class, (rate, quantum));
+        Ok(())
+    }
+
+    fn leaf(&self, class: u16, words: &str) -> io::Result<()> {
+        tc(&format!("tc qdisc replace dev {} parent {HANDLE}{class:x} {words}", self.interface)).map(drop)
+    }
+
+    fn class(&self, id: Id) -> Option<u16> {
+        if id == ROOT { Some(TREE) } else { self.classes.get(&id).copied() }
+    }
+
+    fn unused(&mut self) -> Option<u16> {
+        let mut after = (FIRST..u16::MAX).cycle().skip(usize::from(self.next - FIRST));
+        let tried = usize::from(u16::MAX - FIRST);
+        let free =
+            after.by_ref().take(tried).find(|class| !self.classes.values().any(|used| used == class))?;
+        self.next = if free + 1 == u16::MAX { FIRST } else { free + 1 };
+        Some(free)
+    }
+
+    /// Writes the terms of everything below `parent`, which is sure of `rate`.
+    fn weigh(&mut self, tree: &Tree, parent: Id, rate: u64) -> io::Result<()> {
+        let Some(above) = self.class(parent) else { return Ok(()) };
+        let standing = tree.standing(parent);
+        let sum = standing.iter().map(|(_, amount)| u128::from(*amount)).sum::<u128>().max(1);
+        let weight = |id: Id| tree.get(id).map_or(0, |found| u64::from(found.terms.weight));
+        let heaviest = standing.iter().map(|(id, _)| weight(*id)).max().unwrap_or(0).max(1);
+        for (id, amount) in standing {
+            let Some(class) = self.class(id) else { continue };
+            let part = if parent == ROOT {
+                sure(tree.get(id).map_or(0, |found| found.terms.minimum))
+            } else {
+                u64::try_from(u128::from(rate) * u128::from(amount) / sum).unwrap_or(rate)
+            };
+            let quantum = (QUANTUM_BYTES * weight(id) / heaviest).max(LEAST_QUANTUM_BYTES);
+            self.write(Some(above), class, part, quantum)?;
+            self.weigh(tree, id, part)?;
+        }
+        Ok(())
+    }
+
+    /// What HTB counted of a class; shortly after another look, what that showed.
+    fn counted(&self, class: u16) -> Counts {
+        let now = clock::now();
+        let mut seen = self.seen.borrow_mut();
+        if seen.as_ref().is_none_or(|(at, _)| now.0.saturating_sub(at.0) > REMEMBERED.0) {
+            let shown = tc(&format!("tc -s class show dev {}", self.interface));
+            *seen = Some((now, shown.unwrap_or_default()));
+        }
+        let text = seen.as_ref().map_or("", |(_, text)| text);
+        counts_in(text, &format!("{HANDLE}{class:x}")).unwrap_or_default()
+    }
+
+    fn processes(&self, class: u16) -> usize {
+        self.classifier.processes().iter().filter(|(_, of)| *of == MAJOR | u32::from(class)).count()
+    }
+}
+
+/// What `tc -s class show` tells of one class.
+fn counts_in(text: &str, handle: &str) -> Option<Counts> {
+    let mut lines = text.lines().skip_while(|line| line.split_whitespace().nth(2) != Some(handle)).skip(1);
+    // Sent 30135238 bytes 19907 pkt (dropped 0, overlimits 665 requeues 0)
+    let sent: Vec<&str> = lines.next()?.split_whitespace().collect();
+    let number = |at: usize| sent.get(at)?.trim_end_matches(',').parse().ok();
+    // backlog 1478Kb 3p requeues 0
+    let waiting = lines.next()?.split_whitespace().nth(1)?.strip_suffix('b')?;
+    let scales = [('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30)];
+    let scale = scales.iter().find_map(|(name, scale)| Some((waiting.strip_suffix(*name)?, *scale)));
+    let (amount, scale) = scale.unwrap_or((waiting, 1_u64));
+    let backlog = (amount.parse::<f64>().ok()? * scale as f64) as u64;
+    Some(Counts { bytes: number(1)?, packets: number(3)?, drops: number(6)?, backlog })
+}
+
+/// What a reservation is sure of: a hundredth is left to the rest of the machine.
+fn sure(amount: u64) -> u64 {
+    amount - amount / 100
+}
+
+impl Enforcer for Net {
+    fn name(&self) -> &str {
+        &self.interface
+    }
+
+    fn whole(&self) -> Whole {
+        self.whole
+    }
+
+    fn means(&self) -> String {
+        format!("HTB at {}, for sockets that are opened in a reservation", Unit::Rate.show(self.whole.amount))
+    }
+
+    fn service_unit(&self) -> ServiceUnit {
+        ServiceUnit::BytesSent
+    }
+
+    fn make(&mut self, tree: &Tree, id: Id) -> io::Result<()> {
+        let found = tree.get(id).ok_or(io::ErrorKind::NotFound)?;
+        let above = found.parent.and_then(|parent| self.class(parent)).ok_or(io::ErrorKind::NotFound)?;
+        let class = self.unused().ok_or_else(|| io::Error::other("HTB has no more classes"))?;
+        self.write(Some(above), class, LEAST_RATE, LEAST_QUANTUM_BYTES)?;
+        if found.kind == Kind::Queue {
+            self.leaf(class, LIMIT)?;
+            self.paths.insert(tree.path(id), class);
+        }
+        self.classes.insert(id, class);
+        Ok(())
+    }
+
+    fn remove(&mut self, tree: &Tree, id: Id) -> io::Result<()> {
+        let class = self.class(id).ok_or(io::ErrorKind::NotFound)?;
+        tc(&format!("tc class del dev {} classid {HANDLE}{class:x}", self.interface))?;
+        self.classes.remove(&id);
+        self.paths.remove(&tree.path(id));
+        self.written.remove(&class);
+        self.cleared.remove(&class);
+        Ok(())
+    }
+
+    fn apply(&mut self, tree: &Tree, _parent: Id) -> io::Result<()> {
+        let promised = sure(self.whole.amount - tree.unpromised(ROOT));
+        self.write(Some(INTERFACE), REST, self.whole.amount - promised, QUANTUM_BYTES)?;
+        self.write(Some(INTERFACE), TREE, promised, QUANTUM_BYTES)?;
+        self.weigh(tree, ROOT, promised)
+    }
+
+    fn bound(&mut self, path: &str, backlog: &Backlog) -> io::Result<()> {
+        let class = *self.paths.get(path).ok_or(io::ErrorKind::NotFound)?;
+        let words = match (backlog.requests, backlog.service) {
+            (Bound::None, Bound::None) => LIMIT.to_owned(),
+            (Bound::Most(packets), Bound::None) => format!("pfifo limit {packets}"),
+            (Bound::None, Bound::Most(bytes)) => format!("bfifo limit {bytes}"),
+            (Bound::Most(_), Bound::Most(_)) => {
+                let why = "packets or bytes that wait can be bounded, not both: write max for one";
+                return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+            }
+        };
+        self.leaf(class, &words)?;
+        self.seen.take();
+        self.cleared.insert(class, self.counted(class));
+        Ok(())
+    }
+
+    fn enter(&mut self, path: &str, pid: i32) -> io::Result<()> {
+        let class = *self.paths.get(path).ok_or(io::ErrorKind::NotFound)?;
+        self.classifier.put(pid.cast_unsigned(), MAJOR | u32::from(class))
+    }
+
+    fn queue_of(&self, pid: i32) -> Option<String> {
+        let of = self.classifier.processes().into_iter().find(|(one, _)| *one == pid.cast_unsigned())?.1;
+        let found = self.paths.iter().find(|(_, class)| MAJOR | u32::from(**class) == of);
+        found.map(|(path, _)| path.clone())
+    }
+
+    fn is_used(&self, path: &str) -> bool {
+        self.paths.get(path).is_some_and(|class| self.processes(*class) > 0)
+    }
+
+    fn usage(&self, path: &str) -> Usage {
+        let Some(class) = self.paths.get(path).copied() else { return Usage::default() };
+        let (now, then) = (self.counted(class), self.cleared.get(&class).copied().unwrap_or_default());
+        Usage {
+            requests: now.packets.saturating_sub(then.packets),
+            service: now.bytes.saturating_sub(then.bytes),
+            refused: now.drops.saturating_sub(then.drops),
+            asked: now.backlog,
+            processes: self.processes(class) as u64,
+        }
+    }
+
+    fn restore(&mut self) -> io::Result<()> {
+        if let Some(lock) = self.lock.take() {
+            delete(&self.interface);
+            lock.unname();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

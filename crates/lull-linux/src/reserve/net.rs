@@ -68,6 +68,9 @@ pub trait Classifier: Send {
     fn processes(&self) -> Vec<(u32, u32)>;
 }
 
+/// Makes the classifier of an interface from its index, or says why there is none.
+pub type Classify = Box<dyn FnOnce(u32) -> Result<Box<dyn Classifier>, String>>;
+
 /// An interface to be shared.
 pub struct Plan {
     /// As `ip link` shows it.
@@ -75,7 +78,7 @@ pub struct Plan {
     /// What may leave it, bytes per second.
     pub rate: u64,
     /// Makes the classifier for the interface with this index.
-    pub classify: Box<dyn FnOnce(u32) -> Result<Box<dyn Classifier>, String>>,
+    pub classify: Classify,
 }
 
 struct Net {
@@ -300,7 +303,7 @@ fn counts_in(text: &str, handle: &str) -> Option<Counts> {
     let scales = [('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30)];
     let scale = scales.iter().find_map(|(name, scale)| Some((waiting.strip_suffix(*name)?, *scale)));
     let (amount, scale) = scale.unwrap_or((waiting, 1_u64));
-    let backlog = (amount.parse::<f64>().ok()? * scale as f64) as u64;
+    let backlog = amount.parse::<u64>().ok()?.checked_mul(scale)?;
     Some(Counts { bytes: number(1)?, packets: number(3)?, drops: number(6)?, backlog })
 }
 

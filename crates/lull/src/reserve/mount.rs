@@ -148,7 +148,7 @@ fn serve(point: &Path, interfaces: &[QdiscPlan], in_background: bool) -> anyhow:
             Ok(enforcer) => enforcers.push(enforcer),
             // Who has named an interface wants it to be shared.
             Err(why) if interfaces.iter().any(|plan| plan.interface == choice.name) => {
-                refused = refused.or(Some(format!("--net {}: {why}", choice.name)));
+                refused = refused.or_else(|| Some(format!("--net {}: {why}", choice.name)));
             }
             Err(why) => missing.push(format!("{}: not to be reserved here: {why}", choice.name)),
         }

@@ -22,8 +22,6 @@ const RECORDING_AT: usize = 8;
 const SYNCS_TOLD_AT: usize = 12;
 /// Of `job`: its group in two halves, its root, its helper.
 const JOB_AT: usize = 16;
-/// Of `own`.
-const OWN_AT: usize = 32;
 /// What the names of programs begin with that count who waits for ext4, …
 const OF_SYNCS: &str = "lull_sync_";
 /// … which is there if this is.
@@ -40,7 +38,7 @@ pub struct Job {
     pub group: Option<u64>,
     /// Without a group: this process's descendants, …
     pub root: u32,
-    /// … but not this one and what descends from it.
+    /// … but not this one, which reads and writes for the job, and what descends from it.
     pub helper: u32,
 }
 
@@ -77,7 +75,7 @@ impl BlockSensor {
         Self::load_for(Job::default(), protect)
     }
 
-    /// As [`load`](Self::load); what this job and the calling process do is background, whatever I/O classes they set.
+    /// As [`load`](Self::load); what this job and its helper do is background, whatever I/O classes they set.
     ///
     /// # Errors
     /// As of [`load`](Self::load).
@@ -86,7 +84,6 @@ impl BlockSensor {
             for (place, word) in job.words().into_iter().enumerate() {
                 set_constant(open, JOB_AT + place * size_of::<u32>(), word);
             }
-            set_constant(open, OWN_AT, std::process::id());
             Ok(())
         })
     }

@@ -130,6 +130,18 @@ fn root_a_job_without_a_group_is_background_by_its_descent() {
     assert_background(&device);
 }
 
+#[test]
+fn root_what_the_helper_reads_is_background_and_what_it_starts_is_not() {
+    let Some(disk) = disk() else { return };
+    let job = Job { helper: std::process::id(), ..Job::default() };
+    let Some((_sensor, device)) = watched(&disk, job, &Protect::default()) else { return };
+    std::fs::read(&disk.path).unwrap();
+    let seen = device.observation();
+    assert!(seen.background.started > 0 && seen.foreground.started == 0, "{seen:?}");
+    run(&read_at_once(&disk));
+    wait_until("others are foreground", || device.observation().foreground.started >= PARTS / 2);
+}
+
 /// A process of the foreground that reads the disk each time that it is asked.
 struct Server(Child);
 

@@ -169,7 +169,6 @@ struct {
 const volatile __u32 recording = 0;  /* each request that ends goes into `requests` */
 const volatile __u32 syncs_told = 0; /* `syncing` is kept */
 const volatile struct lull_job job = {};
-const volatile __u32 own = 0; /* reads ahead and writes for the job */
 
 static __always_inline int lull_is_of_this_job(struct task_struct *task)
 {
@@ -577,7 +576,7 @@ int BPF_PROG(lull_bio_queue, struct bio *bio)
 
 	if (!device_of(bio->bi_bdev->bd_disk, &slot))
 		return 0;
-	if (lull_is_of_this_job(task) || (own && own == (__u32)task->tgid))
+	if (lull_is_of_this_job(task) || (job.helper && job.helper == (__u32)task->tgid))
 		tag = LULL_BACKGROUND;
 	else if (is_upkeep(task, bio->bi_opf))
 		tag = LULL_NEUTRAL;

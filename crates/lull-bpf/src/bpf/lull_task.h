@@ -66,7 +66,7 @@ const volatile __u32 task_groups = 0; /* sched_task_group->idle exists here */
 struct lull_job {
 	__u64 group;  /* cgroup v2 id */
 	__u32 root;   /* without a group: all that descends from this process, */
-	__u32 helper; /* but not what descends from this one */
+	__u32 helper; /* but not what descends from this one, which itself works for it */
 };
 
 /* Whether cpu.idle is set in the task's CPU group or in one above it. */

@@ -1,12 +1,12 @@
 //! The job's I/O class while the request gate decides about it.
 //!
-//! Problem: mq-deadline, which most disks have that are not NVMe, gives nothing of class idle to the device while a request of a better class is
-//! there, and looks again when the next request comes, or after 3 ms rounded up to ticks of the kernel's. Beside a foreground that is often
-//! in the device a job with one or two requests at a time waits 4 to 8 ms for many of them, although the gate has let them in: a tenth of
-//! what the disk would do, and longer still for whoever waits for a page or a lock of the job's.
+//! Problem: mq-deadline, which most disks have that are not NVMe, gives nothing of class idle to the device while a request of a
+//! better class is there. It looks again when the next request comes, or after 3 ms rounded up to ticks of the kernel's. Beside a
+//! foreground that is often in the device, a job with one or two requests at a time waits 4 to 8 ms for many of them, although the
+//! gate has let them in. So does whoever needs a page or a lock that such a request holds.
 //!
-//! Approach: class idle is what the job has at first, and for whoever is left without a gate. While a gate decides, and some disk has mq-deadline, it has the lowest
-//! best-effort level instead, which is served in its turn. The observers know the job without its class.
+//! Approach: the job begins in class idle, and is there whenever no gate decides. While one does, and some disk has mq-deadline, it
+//! has the lowest best-effort level instead, which is served in its turn. The observers know the job without its class.
 //!
 //! ```text
 //!   Idle ──the gate stands, some disk has mq-deadline──▶ Lowest
@@ -14,8 +14,8 @@
 //!    └──────the supervisor ends, or is killed───────────────┘
 //! ```
 //!
-//! Edge cases: a thread that has chosen another class keeps it. BFQ serves class idle in gaps of its own, and keeps it. What is born
-//! meanwhile has its parent's class: whoever changes a whole job looks until nobody is left.
+//! Edge cases: a thread that has chosen another class keeps it. With BFQ among the disks the job stays in class idle, which BFQ serves
+//! in gaps of its own. What is born meanwhile has its parent's class: whoever changes a whole job looks until nobody is left.
 //!
 //! Source: block/mq-deadline.c (`dd_dispatch_request`), block/blk-mq-sched.c (`BLK_MQ_BUDGET_DELAY`), ioprio_set(2).
 
@@ -73,7 +73,8 @@ impl IoClass {
 
     /// Gives all threads of a job another class that have this one. `pids`: its processes now.
     pub fn change(self, pids: impl Fn() -> Vec<i32>, to: Self) {
-        for _ in 0..MOST_LOOKS {
+        let looks = if self == to { 0 } else { MOST_LOOKS };
+        for _ in 0..looks {
             let threads = pids().into_iter().flat_map(threads);
             if threads.filter(|tid| self.change_thread(*tid, to)).count() == 0 {
                 break;

@@ -36,9 +36,9 @@ const SPACING_AT_REST: Nanos = Nanos::from_millis(8);
 const IN_A_ROW: Nanos = Nanos::from_millis(50);
 /// A share of the time that is lent is a part of each of these.
 const PERIOD: Nanos = Nanos::from_millis(100);
-/// What a wait of the foreground's for I/O that ends on a CPU counts for there, beside CPU time. The interrupt comes to that CPU whatever is
-/// lent, and a foreground that has to sleep on another one is woken from afar each time: 20 µs in a virtual machine, and most that it computes for such a
-/// wait is less than this.
+/// What a wait of the foreground's for I/O that ends on a CPU counts for there, beside CPU time. The interrupt comes to that CPU whatever
+/// is lent. A foreground that has to sleep on another one is woken from afar each time, which takes 20 µs in a virtual machine. What it
+/// computes between two such waits is mostly less than this.
 const IO_ENDED: Nanos = Nanos::from_micros(100);
 /// CPUs are exchanged when the foreground uses one of them less by this share of a CPU.
 const MARGIN: f64 = 0.1;

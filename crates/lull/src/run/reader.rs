@@ -1,7 +1,8 @@
 //! Reading ahead for the job while the foreground is at work: which of its files are followed, and whose turn it is.
 //!
-//! A file that is read by trapped calls is followed from the first of them on, before it goes on ([`Reader::adopt`]): the kernel then reads
-//! nothing ahead, and each call is a request of its own size that waits for its turn. Who reads so gets no pieces: they would take the turns of his calls.
+//! A file that is read by trapped calls is followed from the first of them on, before it goes on ([`Reader::adopt`]). The kernel then
+//! reads nothing ahead, and each call is a request of its own size that waits for its turn. Such a file gets no pieces: they would take
+//! the turns of the calls.
 //!
 //! For files that are read without being trapped the job's descriptors are looked through every millisecond, or as often as takes a tenth of the time where there are many, and
 //! only while the foreground is at work and the job makes requests that no gate has seen. While it makes none, whether it does is

@@ -14,7 +14,7 @@
 //! Who sends what is told by a [`Classifier`]: a packet's priority is the handle of its class.
 //!
 //! *No trace.* A queueing discipline that somebody chose is left alone: that is an error. The kernel's own comes back when HTB is
-//! deleted. If the mount is killed, packets go to the class of the rest, which may use the whole rate, until [`sweep`] deletes HTB: a
+//! deleted. If the mount is killed, packets go to the class of the rest, which may use the whole rate, until `sweep` deletes HTB: a
 //! lock on a file says whether its owner lives.
 //!
 //! Units: bytes per second. Source: tc-htb(8).

@@ -58,9 +58,9 @@ fn is_of_disk(path: &Path, point: &Path) -> bool {
     resource.is_some_and(|name| Path::new("/sys/block").join(name).exists())
 }
 
-/// Whether a resource is an interface, which has the kernel's name.
+/// Whether a resource is an interface, which has the kernel's name in the caller's network namespace.
 fn is_of_interface(resource: &str) -> bool {
-    Path::new("/sys/class/net").join(resource).exists()
+    nix::net::if_::if_nametoindex(resource).is_ok()
 }
 
 /// A path, and the option by which it was given.

@@ -62,6 +62,12 @@ impl Stat {
     }
 }
 
+/// The process of a thread.
+pub fn process_of(tid: u32) -> Option<i32> {
+    let text = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
 /// The threads of a process now.
 pub(crate) fn threads(pid: i32) -> Vec<i32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();

@@ -10,6 +10,7 @@ use std::fs;
 
 use lull_core::reserve::Id;
 use lull_linux::root::Root;
+use lull_linux::sense::processes;
 use lull_linux::stat_line::{StatLine, parent_of};
 
 /// What the children of one process get, by resource.
@@ -74,7 +75,7 @@ impl Domains {
 
 /// The process of a thread.
 pub(super) fn process_of(tid: u32) -> Option<u32> {
-    field(tid, "Tgid:")?.first().copied()
+    processes::process_of(tid)?.try_into().ok()
 }
 
 /// The effective user of a process.

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lull_core::{Ahead, Nanos, Piece, Ticket};
 use lull_linux::clock;
 use lull_linux::gate::ahead::{BREAK_OFF_BYTES, BreakOff, OpenFile, Slot, slots};
+use lull_linux::sense::processes::process_of;
 
 /// How often the job's descriptors are looked through.
 const LOOK_EVERY: Nanos = Nanos::from_millis(1);
@@ -230,8 +231,7 @@ impl Reader {
         if let Some(pid) = self.process_of.get(&tid) {
             return Some(*pid);
         }
-        let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
-        let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()?;
+        let pid = process_of(tid)?;
         self.process_of.insert(tid, pid);
         Some(pid)
     }

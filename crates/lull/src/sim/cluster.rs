@@ -1,6 +1,6 @@
 //! `lull sim cluster`: a pool of nodes that have owners, under each policy for guests.
 
-mod report;
+pub(super) mod report;
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,7 @@ use lull_core::Nanos;
 use lull_core::reserve::Id;
 
 use crate::root::Root;
+use crate::sense::processes::process_of;
 use crate::stat_line::StatLine;
 
 /// How long a thread's queue is remembered.
@@ -28,12 +29,6 @@ pub(super) struct Owners {
 
 fn start_of(pid: i32) -> Option<u64> {
     StatLine::read(&Root::real(), pid).filter(|line| line.state() != Some('Z'))?.start_ticks()
-}
-
-/// The process of a thread.
-fn process_of(tid: u32) -> Option<i32> {
-    let text = Root::real().read(format!("/proc/{tid}/status"))?;
-    text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
 impl Owners {

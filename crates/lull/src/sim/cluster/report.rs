@@ -21,7 +21,7 @@ fn paper_gain(policy: GuestPolicy) -> Option<f64> {
 }
 
 /// `1.23 ± 0.04`, with a factor and digits.
-fn with(estimate: &Estimate, factor: f64, digits: usize) -> String {
+pub(in crate::sim) fn with(estimate: &Estimate, factor: f64, digits: usize) -> String {
     let mean = estimate.mean * factor;
     if !mean.is_finite() {
         return "-".to_owned();

@@ -7,19 +7,9 @@ use lull_sim::cluster::Estimate;
 use lull_sim::cluster::plot::{self, Curve};
 use lull_sim::figures::plot::PlotError;
 
-use super::{Found, Point, Reception, Resource};
+use crate::sim::cluster::report::with;
 
-/// `1.23 ± 0.04`.
-fn with(estimate: &Estimate, factor: f64, digits: usize) -> String {
-    let mean = estimate.mean * factor;
-    if !mean.is_finite() {
-        return "-".to_owned();
-    }
-    match estimate.half.filter(|half| half.is_finite()) {
-        Some(half) => format!("{mean:.digits$} ± {:.digits$}", half * factor),
-        None => format!("{mean:.digits$}"),
-    }
-}
+use super::{Found, Point, Reception, Resource};
 
 fn percent(estimate: &Estimate) -> String {
     format!("{}%", with(estimate, 100.0, 1))

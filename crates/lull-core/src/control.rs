@@ -30,7 +30,7 @@
 //!
 //! Edge cases: a sensor without histograms leaves the starting values in force. Counts that went back (a restarted sensor) are counted
 //! from zero. Virtual disks claim to rotate: the claim counts until latencies say more. Before the foreground's own latency is known, a
-//! request that met the job is taken to have waited for a whole one of the job's. A fixed interval is kept whatever it costs,
+//! request that met the job is taken to have waited for a whole one of the job's, or for all that it took. A fixed interval is kept whatever it costs,
 //! without credits and floor; so is a fixed window or depth.
 //!
 //! The promise is what is left for this disk, and may change at any time ([`Control::set_promise`]).
@@ -127,6 +127,8 @@ const START_SLOW: Nanos = Nanos::from_millis(10);
 const START_FAST: Nanos = Nanos::from_micros(100);
 /// A foreground latency that only slow devices have.
 const SLOW_NS: f64 = 1e6;
+/// No disk with moving parts does more, in bytes per second.
+const FAST_RATE: f64 = 400e6;
 /// The foreground counts as gone at the earliest after this time; one that was not seen for so long from the beginning is not there.
 const GONE: Nanos = Nanos::from_millis(20);
 
@@ -193,7 +195,7 @@ impl Control {
             self.learns = at_work > Nanos::ZERO && self.evidence.own().is_none() && self.learnt < LEARNING;
         }
         self.wait = match self.aim.interval {
-            IntervalChoice::Auto => self.purse.wait(nanos(self.request_ns())),
+            IntervalChoice::Auto => self.purse.wait(nanos(self.turn_ns())),
             IntervalChoice::Fixed(_) => Nanos::ZERO,
         };
         self.gone_after = self.evidence.gone_after().map_or(GONE, |after| after.max(GONE));
@@ -323,7 +325,7 @@ impl Control {
     }
 
     fn begin(&mut self, telemetry: &Telemetry) {
-        let slow = is_slow(telemetry);
+        let slow = is_slow(telemetry, self.rate.best());
         if slow {
             self.reins.begin_slowly(START_SLOW);
         }
@@ -342,8 +344,14 @@ impl Control {
 
     /// The time of a background request in the device.
     fn request_ns(&self) -> f64 {
-        let is_slow = self.last.as_ref().is_some_and(|(_, last)| is_slow(last));
+        let is_slow = self.last.as_ref().is_some_and(|(_, last)| is_slow(last, self.rate.best()));
         self.service.unwrap_or(if is_slow { START_SLOW.0 as f64 } else { START_FAST.0 as f64 })
+    }
+
+    /// What it may cost to let background in again: a request takes no longer than the disk needs for the window, however long those
+    /// took that waited behind each other before.
+    fn turn_ns(&self) -> f64 {
+        self.request_ns().min(self.reins.window() as f64 / self.rate() * 1e9)
     }
 
     /// What the disk can do for background, in bytes per second: one request after the other, if no more was seen.
@@ -351,9 +359,10 @@ impl Control {
         self.rate.best().max(LEAST_BYTES as f64 / self.request_ns() * 1e9)
     }
 
-    /// What so many requests that met the job have lost; one of the job's each, as long as nothing is known.
+    /// What so many requests that met the job have lost; one of the job's each, as long as nothing is known, but no more than
+    /// they took.
     fn lost(&self, loaded: &Total) -> f64 {
-        let guess = || loaded.count as f64 * self.request_ns();
+        let guess = || (loaded.count as f64 * self.request_ns()).min(loaded.sum_ns as f64);
         self.evidence.lost(loaded).unwrap_or_else(guess)
     }
 
@@ -442,10 +451,14 @@ fn reins(aim: &ControlSetting) -> Reins {
     if is_auto { Reins::new() } else { Reins::with_fixed_window() }
 }
 
-/// Whether the device is one of those that take milliseconds: what it says of itself counts until it was seen at work.
-fn is_slow(telemetry: &Telemetry) -> bool {
+/// Whether the device is one of those that take milliseconds: what it says of itself counts until it was seen at work, unless background
+/// has had more of it per second (`rate`) than such a device can do. Requests that met background may have waited for that.
+fn is_slow(telemetry: &Telemetry, rate: f64) -> bool {
     let mut seen = Total::from(&telemetry.quiet);
     if seen.count < SEEN {
+        if rate > FAST_RATE {
+            return false;
+        }
         seen.merge(&Total::from(&telemetry.loaded));
     }
     if seen.count < SEEN {

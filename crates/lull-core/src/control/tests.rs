@@ -98,6 +98,22 @@ fn background_waits_until_it_is_known_what_requests_take_without_it() {
 }
 
 #[test]
+fn a_request_that_met_the_job_has_lost_no_more_than_it_took() {
+    let mut device = Device::new(ControlSetting::default());
+    // A job that reads ahead by many megabytes: each of its requests is in the device for long.
+    for _ in 0..20 {
+        device.telemetry.service.record(ms(100));
+        device.telemetry.background_started += 4;
+        device.telemetry.background_bytes += 16 << 20;
+        device.now = device.now.plus(ms(10));
+        device.control.update(device.now, &device.telemetry);
+    }
+    device.cycles(5, ms(5), ms(4), true);
+    assert!(device.control.budget().lost() <= ms(20), "{:?}", device.control.budget().lost());
+    assert!(!device.control.is_harmful(), "there is credit for more");
+}
+
+#[test]
 fn what_costs_too_much_makes_background_wait_and_what_costs_nothing_widens_the_window() {
     let us = Nanos::from_micros;
     let mut harmless = Device::new(ControlSetting::default());

@@ -28,7 +28,7 @@
 //! ```
 //!
 //! Names hold the owner (`lull-PID-START-NS-N`: process, its start time in clock ticks, PID namespace, number), so that the
-//! next start can tell leftovers of a killed lull from groups in use ([`sweep_leftovers`]).
+//! next start can tell leftovers of a killed lull from groups in use ([`crate::leftovers`]).
 //!
 //! Edge cases: a JobGroup is not removed on drop, because processes that share it after a fork would remove it under each
 //! other: its owner calls [`JobGroup::remove`]. Removal kills nothing: it thaws, moves what is left to the parent group
@@ -42,26 +42,26 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::probe::{CgroupFacts, Hierarchy, Trial};
+use crate::attempt::Attempt;
 
 mod confine;
+mod facts;
 mod least;
 pub mod memory;
 mod name;
 mod outer;
 pub(crate) mod quota;
 mod reach;
-mod sweep;
 mod v1;
 mod v2;
 
 pub use confine::Confinement;
+pub use facts::{CgroupFacts, Hierarchy, Layout};
 pub use least::Written;
 pub use name::GroupName;
 pub use outer::is_being_frozen;
 pub use quota::{Quota, is_held};
 pub use reach::Reach;
-pub use sweep::{Swept, sweep_leftovers};
 
 /// What [`Missing`] calls the ways to hold.
 pub const FREEZE: &str = "freeze";
@@ -413,11 +413,11 @@ fn why_not(facts: &CgroupFacts, controller: &str, gives: fn(&Hierarchy) -> bool)
     };
     let place = hierarchy.place().unwrap_or(&hierarchy.mount).display();
     match &hierarchy.child {
-        Trial::Fails { errno, why } if [libc::EACCES, libc::EPERM, libc::EROFS].contains(errno) => format!(
+        Attempt::Fails { errno, why } if [libc::EACCES, libc::EPERM, libc::EROFS].contains(errno) => format!(
             "no group may be made in {place}: {why}; `systemd-run --user --scope lull run …` starts lull in a group of yours"
         ),
-        Trial::Fails { why, .. } => format!("no group may be made in {place}: {why}"),
-        Trial::Works
+        Attempt::Fails { why, .. } => format!("no group may be made in {place}: {why}"),
+        Attempt::Works
             if !gives(hierarchy) && hierarchy.version == 2 && ["cpu", "memory"].contains(&controller) =>
         {
             let inside =
@@ -426,7 +426,9 @@ fn why_not(facts: &CgroupFacts, controller: &str, gives: fn(&Hierarchy) -> bool)
                 "group {place} does not hand the {controller} controller down, and may not while it holds processes{inside}"
             )
         }
-        Trial::Works => format!("groups in {place} do not offer it (kernel {controller} support is missing)"),
+        Attempt::Works => {
+            format!("groups in {place} do not offer it (kernel {controller} support is missing)")
+        }
     }
 }
 

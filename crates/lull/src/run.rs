@@ -64,7 +64,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use lull_core::Nanos;
-use lull_linux::cgroup::{CPU_QUOTA, FREEZE, GroupName, JobGroup, Reach, sweep_leftovers};
+use lull_linux::cgroup::{CPU_QUOTA, FREEZE, GroupName, JobGroup, Reach};
 use lull_linux::clock;
 use lull_linux::gate::stop;
 use lull_linux::job::launch::{self, Launch, Report, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND};
@@ -257,7 +257,7 @@ impl Started {
 fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> (Option<JobGroup>, Option<systemd::Scope>) {
     let root = Root::real();
     let mut facts = CgroupFacts::read(&root, true);
-    sweep_leftovers(&root, &facts);
+    lull_linux::leftovers::sweep(&root, &facts);
     let scope = facts.ask_systemd(&root).unwrap_or_else(|error| {
         notes.push(error.to_string());
         None

@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
-use lull_linux::cgroup::{GroupError, GroupName, JobGroup, Written, sweep_leftovers};
+use lull_linux::cgroup::{GroupError, GroupName, JobGroup, Written};
 use lull_linux::probe::{CgroupFacts, elsewhere};
 use lull_linux::root::Root;
 use lull_linux::sense::machine;
@@ -305,7 +305,7 @@ pub fn entering(directory: &Path, argv: Vec<OsString>) -> Vec<OsString> {
 /// Removes the groups of a harness that was killed.
 pub fn sweep() {
     let root = Root::real();
-    sweep_leftovers(&root, &CgroupFacts::read(&root, true));
+    lull_linux::leftovers::sweep(&root, &CgroupFacts::read(&root, true));
 }
 
 #[cfg(test)]

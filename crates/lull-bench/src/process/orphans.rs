@@ -86,5 +86,5 @@ pub(super) fn strangers(leaders: &BTreeSet<i32>) -> BTreeSet<i32> {
     let own = Pid::this().as_raw();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| lull_linux::stat_line::parent_of(*pid) == Some(own) && !leaders.contains(pid)).collect()
+    pids.filter(|pid| lull_linux::proc::parent_of(*pid) == Some(own) && !leaders.contains(pid)).collect()
 }

@@ -12,8 +12,8 @@
 
 use std::path::PathBuf;
 
+use super::CgroupFacts;
 use super::{GroupError, GroupName, JobGroup, put};
-use crate::probe::CgroupFacts;
 
 /// A control file and what was written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]

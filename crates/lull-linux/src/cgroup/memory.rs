@@ -17,8 +17,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::{CgroupFacts, Hierarchy};
 use super::{GroupError, GroupName, dissolve, open_group, put};
-use crate::probe::{CgroupFacts, Hierarchy};
 use crate::root::read_small;
 
 /// How large v1 writes "no limit", at least.

@@ -9,8 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::proc::StatLine;
 use crate::root::Root;
-use crate::stat_line::StatLine;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 

@@ -9,8 +9,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::CgroupFacts;
 use super::JobGroup;
-use crate::probe::CgroupFacts;
 
 /// Who comes before the job on the CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 use std::process::{Child, Command};
 use std::time::Instant;
 
+use super::Layout;
 use super::*;
-use crate::probe::Layout;
 use crate::root::Root;
 
 /// A v2 group's directory as the kernel would fill it.
@@ -19,7 +19,7 @@ fn fake_v2(path: &Path) {
     }
 }
 
-fn hierarchy(version: u8, own: &Path, child: Trial) -> Hierarchy {
+fn hierarchy(version: u8, own: &Path, child: Attempt) -> Hierarchy {
     Hierarchy {
         version,
         controllers: vec!["cpu".to_owned()],
@@ -41,7 +41,7 @@ fn hierarchy(version: u8, own: &Path, child: Trial) -> Hierarchy {
     }
 }
 
-fn pure_v2(own: &Path, child: Trial) -> CgroupFacts {
+fn pure_v2(own: &Path, child: Attempt) -> CgroupFacts {
     CgroupFacts { layout: Layout::V2, v2: Some(hierarchy(2, own, child)), v1: Vec::new() }
 }
 
@@ -122,7 +122,7 @@ fn a_delegated_v2_group_freezes_without_any_controller() {
 #[test]
 fn a_session_that_is_not_ours_misses_all_and_says_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    let facts = pure_v2(dir.path(), Trial::from_errno(libc::EACCES));
+    let facts = pure_v2(dir.path(), Attempt::from_errno(libc::EACCES));
     let job = JobGroup::create(&a_name(), &facts);
     let missing: Vec<_> = job.missing().iter().map(|missing| missing.what).collect();
     assert_eq!(missing, ["freeze", "cpu.idle", CPU_QUOTA]);
@@ -136,14 +136,14 @@ fn a_session_that_is_not_ours_misses_all_and_says_what_to_do() {
 #[test]
 fn v2_without_a_handed_down_cpu_controller_says_so() {
     let dir = tempfile::tempdir().unwrap();
-    let facts = pure_v2(dir.path(), Trial::Works);
+    let facts = pure_v2(dir.path(), Attempt::Works);
     let why = why_not(&facts, "cpu", |hierarchy| hierarchy.cpu_idle);
     assert!(why.contains("hand the cpu controller down"), "{why}");
 }
 
 #[test]
 fn a_group_that_can_not_be_made_is_missing_and_not_fatal() {
-    let facts = pure_v2(Path::new("/nonexistent/place"), Trial::Works);
+    let facts = pure_v2(Path::new("/nonexistent/place"), Attempt::Works);
     let job = JobGroup::create(&a_name(), &facts);
     assert!(job.missing()[0].why.contains("/nonexistent/place"), "{:?}", job.missing());
 }
@@ -275,7 +275,7 @@ fn root_a_sweep_thaws_what_runs_and_removes_what_is_empty() {
     assert_eq!(populated.paths().iter().any(|path| is_held(path)), quota.is_some());
     alive.freeze().unwrap();
 
-    let swept = sweep_leftovers(&root, &facts);
+    let swept = crate::leftovers::sweep(&root, &facts);
     wait_until("the leftover thaws", || !populated.is_frozen());
     assert!(!populated.paths().iter().any(|path| is_held(path)));
     assert!(populated.paths().iter().all(|path| path.exists() && swept.kept.contains(path)));

@@ -22,7 +22,7 @@
 //! thread's choice, and follows it within what is lent, where that is possible.
 //!
 //! Edge cases: after kill -9 of the owner, a cpuset is widened by whoever opens the group next
-//! ([`sweep_leftovers`](crate::cgroup::sweep_leftovers), or [`JobGroup::confinement`](crate::cgroup::JobGroup::confinement)
+//! ([`sweep_leftovers`](crate::leftovers::sweep), or [`JobGroup::confinement`](crate::cgroup::JobGroup::confinement)
 //! in a guardian), and affinities by [`release`]. A CPU that is switched off meanwhile leaves a cpuset by itself.
 //!
 //! Source: sched_setaffinity(2), cpusets.rst.
@@ -31,9 +31,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 use crate::cgroup::{Confinement, JobGroup};
+use crate::proc::{parent_of, threads};
 use crate::root::Root;
-use crate::sense::processes::threads;
-use crate::stat_line::parent_of;
 use crate::topology::cpus::{CpuSet, cores, nodes};
 
 /// Rounds in search of new threads. Each catches the children of the one before; a job that forks faster is caught next time.

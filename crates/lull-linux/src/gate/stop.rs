@@ -20,8 +20,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::job::shared::{Shared, Stopped};
+use crate::proc::StatLine;
 use crate::root::Root;
-use crate::stat_line::StatLine;
 
 /// Rounds in search of processes that were born meanwhile.
 const ROUNDS: usize = 16;

@@ -18,6 +18,7 @@ use std::io;
 use lull_core::RoomSetting;
 
 use crate::cgroup::memory::{MemoryGroup, Returns};
+use crate::proc::bytes;
 use crate::root::Root;
 
 pub mod group;
@@ -94,13 +95,7 @@ pub fn free_swap(root: &Root) -> u64 {
 /// All swap and free swap, in bytes.
 pub fn swap(root: &Root) -> [u64; 2] {
     let info = root.read("/proc/meminfo").unwrap_or_default();
-    ["SwapTotal", "SwapFree"].map(|name| meminfo(&info, name).unwrap_or(0))
-}
-
-/// A value of `/proc/meminfo`, in bytes.
-pub(crate) fn meminfo(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+    ["SwapTotal", "SwapFree"].map(|name| bytes(&info, name).unwrap_or(0))
 }
 
 #[cfg(test)]

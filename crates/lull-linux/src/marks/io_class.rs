@@ -21,8 +21,8 @@
 
 use super::apply::IOPRIO_WHO_PROCESS;
 use crate::probe::cpu::{IOPRIO_IDLE, IOPRIO_LOWEST};
+use crate::proc::threads;
 use crate::root::Root;
-use crate::sense::processes::threads;
 
 /// A job that starts processes all the time is not looked through for ever.
 const MOST_LOOKS: u32 = 8;

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::{Mark, MarkSet};
-use crate::probe::{DiskFacts, Facts, IoprioLevel, Trial};
+use crate::probe::{Attempt, DiskFacts, Facts, IoprioLevel};
 use crate::topology::DiskKind;
 
 /// Whether something has an effect here.
@@ -120,7 +120,7 @@ impl Plan {
             (Effect::Takes, "runs when no other task of its CPU group wants the CPU")
         };
         match &cpu.sched_idle {
-            Trial::Works => {
+            Attempt::Works => {
                 self.marks = self.marks.with(Mark::SchedIdle);
                 self.reason("SCHED_IDLE", effect, scope);
                 let why = if cpu.autogroup.applies && !self.cpu_idle {
@@ -130,7 +130,7 @@ impl Plan {
                 };
                 self.reason("nice 19", Effect::NoEffect, why);
             }
-            Trial::Fails { why, .. } => {
+            Attempt::Fails { why, .. } => {
                 self.reason("SCHED_IDLE", Effect::Refused, why.clone());
                 self.nice(facts);
             }
@@ -140,7 +140,7 @@ impl Plan {
     /// Nice is the second best, where SCHED_IDLE is refused.
     fn nice(&mut self, facts: &Facts) {
         match &facts.cpu.nice {
-            Trial::Works => {
+            Attempt::Works => {
                 self.marks = self.marks.with(Mark::Nice);
                 let (effect, why) = if facts.cpu.autogroup.applies {
                     (Effect::Partly, SESSION_ONLY)
@@ -149,14 +149,14 @@ impl Plan {
                 };
                 self.reason("nice 19", effect, why);
             }
-            Trial::Fails { why, .. } => self.reason("nice 19", Effect::Refused, why.clone()),
+            Attempt::Fails { why, .. } => self.reason("nice 19", Effect::Refused, why.clone()),
         }
     }
 
     fn disk_marks(&mut self, facts: &Facts) {
         match &facts.cpu.ioprio_idle {
-            Trial::Fails { why, .. } => self.reason("I/O class idle", Effect::Refused, why.clone()),
-            Trial::Works => {
+            Attempt::Fails { why, .. } => self.reason("I/O class idle", Effect::Refused, why.clone()),
+            Attempt::Works => {
                 self.marks = self.marks.with(Mark::IoprioIdle);
                 self.reason(
                     "I/O class idle as a tag",
@@ -190,7 +190,7 @@ fn sensor(facts: &Facts) -> Choice {
     }
     let lacking = if !bpf.btf {
         "the kernel has no type information (BTF)".to_owned()
-    } else if let Trial::Fails { why, .. } = &bpf.map {
+    } else if let Attempt::Fails { why, .. } = &bpf.map {
         format!("creating a BPF map is refused: {why}")
     } else {
         format!("loading a tracing program is refused: {}", bpf.tracing)
@@ -202,8 +202,8 @@ fn request_gate(facts: &Facts) -> Choice {
     let seccomp = &facts.seccomp;
     if !seccomp.usable() {
         let why = match &seccomp.listener {
-            Trial::Works => "the kernel (before 5.5) can't let a held call continue".to_owned(),
-            Trial::Fails { why, .. } => format!("seccomp user notification is refused: {why}"),
+            Attempt::Works => "the kernel (before 5.5) can't let a held call continue".to_owned(),
+            Attempt::Fails { why, .. } => format!("seccomp user notification is refused: {why}"),
         };
         return Choice { name: "none", best: false, why: format!("{why}; the hold gate works alone") };
     }
@@ -252,11 +252,11 @@ fn no_cpu_idle(facts: &Facts) -> String {
     match hierarchy {
         None => "no control groups are mounted".to_owned(),
         Some(found) => match &found.child {
-            Trial::Fails { why, .. } => format!("no group may be made below {}: {why}", found.own_path),
-            Trial::Works if found.version == 2 => {
+            Attempt::Fails { why, .. } => format!("no group may be made below {}: {why}", found.own_path),
+            Attempt::Works if found.version == 2 => {
                 format!("group {} does not hand the cpu controller down to its children", found.own_path)
             }
-            Trial::Works => "this kernel (before 5.15) has no idle groups".to_owned(),
+            Attempt::Works => "this kernel (before 5.15) has no idle groups".to_owned(),
         },
     }
 }

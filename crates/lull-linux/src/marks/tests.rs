@@ -3,8 +3,8 @@ use std::process::Command;
 use super::apply::{decimal, parse_decimal, raised};
 use super::*;
 use crate::probe::{
-    Autogroup, BpfFacts, CgroupFacts, CpuFacts, DiskFacts, Facts, Hierarchy, IoprioEffect, IoprioLevel,
-    Kernel, Layout, NetFacts, SeccompFacts, Trial, UserFacts,
+    Attempt, Autogroup, BpfFacts, CgroupFacts, CpuFacts, DiskFacts, Facts, Hierarchy, IoprioEffect,
+    IoprioLevel, Kernel, Layout, NetFacts, SeccompFacts, UserFacts,
 };
 use crate::topology::{DevT, DiskKind};
 
@@ -28,7 +28,7 @@ fn disk(name: &str, kind: DiskKind, level: IoprioLevel) -> DiskFacts {
     }
 }
 
-fn v2(child: Trial, freeze: bool, cpu_idle: bool) -> CgroupFacts {
+fn v2(child: Attempt, freeze: bool, cpu_idle: bool) -> CgroupFacts {
     let hierarchy = Hierarchy {
         version: 2,
         controllers: Vec::new(),
@@ -56,26 +56,31 @@ fn rich() -> Facts {
     Facts {
         kernel: Kernel { release: "6.18.0".to_owned(), version: (6, 18), pressure: Vec::new() },
         user: UserFacts::default(),
-        bpf: BpfFacts { btf: true, unprivileged_disabled: Some(2), map: Trial::Works, tracing: Trial::Works },
+        bpf: BpfFacts {
+            btf: true,
+            unprivileged_disabled: Some(2),
+            map: Attempt::Works,
+            tracing: Attempt::Works,
+        },
         seccomp: SeccompFacts {
-            user_notification: Trial::Works,
-            listener: Trial::Works,
+            user_notification: Attempt::Works,
+            listener: Attempt::Works,
             needs_no_new_privs: false,
             wait_killable: true,
             sync_wake_up: true,
             can_continue: true,
             sizes_bytes: None,
         },
-        cgroups: v2(Trial::Works, true, true),
+        cgroups: v2(Attempt::Works, true, true),
         net: NetFacts::default(),
         cpu: CpuFacts {
             cpus: 2,
             memory_bytes: 1 << 30,
             swap_bytes: 0,
             autogroup: Autogroup { enabled: true, applies: false, why: String::new() },
-            sched_idle: Trial::Works,
-            ioprio_idle: Trial::Works,
-            nice: Trial::Works,
+            sched_idle: Attempt::Works,
+            ioprio_idle: Attempt::Works,
+            nice: Attempt::Works,
         },
         disks: vec![disk("sda", DiskKind::Disk, IoprioLevel::Full)],
     }
@@ -119,7 +124,7 @@ fn autogroup_confines_the_cpu_class_unless_a_group_is_idle() {
     let mut facts = rich();
     facts.cpu.autogroup.applies = true;
     assert!(!reason(&Plan::for_facts(&facts), "SCHED_IDLE").why.contains("same session"));
-    facts.cgroups = v2(Trial::Works, true, false);
+    facts.cgroups = v2(Attempt::Works, true, false);
     let plan = Plan::for_facts(&facts);
     assert!(reason(&plan, "SCHED_IDLE").why.contains("same session"));
     assert_eq!(reason(&plan, "SCHED_IDLE").effect, Effect::Partly);
@@ -130,7 +135,7 @@ fn autogroup_confines_the_cpu_class_unless_a_group_is_idle() {
 #[test]
 fn nice_is_set_where_the_idle_class_is_refused() {
     let mut facts = rich();
-    facts.cpu.sched_idle = Trial::from_errno(libc::EPERM);
+    facts.cpu.sched_idle = Attempt::from_errno(libc::EPERM);
     let plan = Plan::for_facts(&facts);
     assert_eq!(reason(&plan, "SCHED_IDLE").effect, Effect::Refused);
     assert!(plan.marks.contains(Mark::Nice) && !plan.marks.contains(Mark::SchedIdle));
@@ -139,10 +144,10 @@ fn nice_is_set_where_the_idle_class_is_refused() {
 #[test]
 fn a_poor_host_gets_fallbacks_that_name_what_is_lacking() {
     let mut facts = rich();
-    facts.bpf.map = Trial::from_errno(libc::EPERM);
-    facts.seccomp.listener = Trial::from_errno(libc::EBUSY);
-    facts.cgroups = v2(Trial::from_errno(libc::EACCES), false, false);
-    facts.cpu.ioprio_idle = Trial::from_errno(libc::ENOSYS);
+    facts.bpf.map = Attempt::from_errno(libc::EPERM);
+    facts.seccomp.listener = Attempt::from_errno(libc::EBUSY);
+    facts.cgroups = v2(Attempt::from_errno(libc::EACCES), false, false);
+    facts.cpu.ioprio_idle = Attempt::from_errno(libc::ENOSYS);
     let plan = Plan::for_facts(&facts);
     assert_eq!(
         (plan.sensor.name, plan.request_gate.name, plan.hold_gate.name),

@@ -5,8 +5,8 @@
 
 use super::apply::{NICE_LOWEST, raised};
 use super::io_class::IoClass;
+use crate::proc::threads;
 use crate::root::Root;
-use crate::sense::processes::threads;
 
 /// What a process has without marks.
 #[derive(Clone, Copy, Debug)]

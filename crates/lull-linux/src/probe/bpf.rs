@@ -11,8 +11,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 use serde::Serialize;
 
-use super::Trial;
-use super::trial::errno_of;
+use super::Attempt;
+use super::child::errno_of;
 use crate::root::Root;
 
 const BPF_MAP_CREATE: c_long = 0;
@@ -32,9 +32,9 @@ pub struct BpfFacts {
     /// The sysctl: 0 allowed to all, 1 off for good, 2 off.
     pub unprivileged_disabled: Option<u8>,
     /// Creating a memory-mapped map.
-    pub map: Trial,
+    pub map: Attempt,
     /// Loading a tracing program.
-    pub tracing: Trial,
+    pub tracing: Attempt,
 }
 
 impl BpfFacts {
@@ -43,8 +43,8 @@ impl BpfFacts {
         Self {
             btf: root.has("/sys/kernel/btf/vmlinux"),
             unprivileged_disabled: root.number("/proc/sys/kernel/unprivileged_bpf_disabled"),
-            map: Trial::from_errno(try_map()),
-            tracing: Trial::from_errno(try_tracing()),
+            map: Attempt::from_errno(try_map()),
+            tracing: Attempt::from_errno(try_tracing()),
         }
     }
 

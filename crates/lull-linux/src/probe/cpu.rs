@@ -11,8 +11,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::trial::{errno_of, in_child};
-use super::{CgroupFacts, Trial, user};
+use super::child::{errno_of, in_child};
+use super::{Attempt, CgroupFacts};
+use crate::proc::bytes;
 use crate::root::Root;
 
 const IOPRIO_WHO_PROCESS: libc::c_int = 1;
@@ -44,25 +45,22 @@ pub struct CpuFacts {
     /// Per-session shares.
     pub autogroup: Autogroup,
     /// Taking class SCHED_IDLE, tried in a child.
-    pub sched_idle: Trial,
+    pub sched_idle: Attempt,
     /// Taking I/O class idle, tried in a child.
-    pub ioprio_idle: Trial,
+    pub ioprio_idle: Attempt,
     /// Raising one's own nice value, tried in a child.
-    pub nice: Trial,
+    pub nice: Attempt,
 }
 
 impl CpuFacts {
     /// Reads and tries.
     pub fn read(root: &Root, cgroups: &CgroupFacts) -> Self {
         let meminfo = root.read("/proc/meminfo").unwrap_or_default();
-        let bytes = |name| {
-            let kib = user::field(&meminfo, name).and_then(|text| text.strip_suffix(" kB"));
-            kib.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0).saturating_mul(1024)
-        };
+        let bytes = |name| bytes(&meminfo, name).unwrap_or(0);
         let [sched_idle, ioprio_idle, nice] = match in_child(try_classes) {
-            Ok(errnos) => errnos.map(Trial::from_errno),
+            Ok(errnos) => errnos.map(Attempt::from_errno),
             Err(error) => {
-                let failed = Trial::fails(format!("the trial could not run: {error}"));
+                let failed = Attempt::fails(format!("the trial could not run: {error}"));
                 [failed.clone(), failed.clone(), failed]
             }
         };

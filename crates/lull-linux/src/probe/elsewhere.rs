@@ -19,8 +19,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::proc::StatLine;
 use crate::root::Root;
-use crate::stat_line::StatLine;
 use crate::topology::mounts::{Mount, MountTable};
 
 /// Where this process's descriptors are.

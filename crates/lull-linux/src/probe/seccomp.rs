@@ -10,8 +10,8 @@
 
 use serde::Serialize;
 
-use super::trial::{errno_of, in_child};
-use super::{Kernel, Trial};
+use super::child::{errno_of, in_child};
+use super::{Attempt, Kernel};
 
 const FD_SYNC_WAKE_UP: libc::c_ulong = 1;
 
@@ -19,9 +19,9 @@ const FD_SYNC_WAKE_UP: libc::c_ulong = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeccompFacts {
     /// Does the kernel know the action?
-    pub user_notification: Trial,
+    pub user_notification: Attempt,
     /// Installing a filter with a listener, tried.
-    pub listener: Trial,
+    pub listener: Attempt,
     /// Does the filter need no_new_privs, so that setuid programs in the job lose their rights?
     pub needs_no_new_privs: bool,
     /// Does a held call wait on when a signal comes that does not kill?
@@ -40,7 +40,7 @@ impl SeccompFacts {
         let (user_notification, sizes_bytes) = ask();
         let mut facts = Self {
             user_notification,
-            listener: Trial::fails("not tried"),
+            listener: Attempt::fails("not tried"),
             needs_no_new_privs: false,
             wait_killable: false,
             sync_wake_up: false,
@@ -50,19 +50,19 @@ impl SeccompFacts {
         match in_child(install) {
             Ok([listener, privs, killable, sync]) => {
                 facts.listener = match listener {
-                    libc::EBUSY => Trial::Fails {
+                    libc::EBUSY => Attempt::Fails {
                         errno: listener,
                         why: "another listener already holds this process's calls, and the kernel allows one (EBUSY)"
                             .to_owned(),
                     },
-                    errno => Trial::from_errno(errno),
+                    errno => Attempt::from_errno(errno),
                 };
                 let installed = listener == 0;
                 facts.needs_no_new_privs = installed && privs != 0;
                 facts.wait_killable = installed && killable == 0;
                 facts.sync_wake_up = installed && sync == 0;
             }
-            Err(error) => facts.listener = Trial::fails(format!("the trial could not run: {error}")),
+            Err(error) => facts.listener = Attempt::fails(format!("the trial could not run: {error}")),
         }
         facts
     }
@@ -73,12 +73,12 @@ impl SeccompFacts {
     }
 }
 
-fn ask() -> (Trial, Option<(u16, u16, u16)>) {
+fn ask() -> (Attempt, Option<(u16, u16, u16)>) {
     let action: u32 = libc::SECCOMP_RET_USER_NOTIF;
     // SAFETY: the kernel reads one u32 from the pointer.
     let avail =
         unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action) };
-    let action = Trial::from_errno(errno_of(avail));
+    let action = Attempt::from_errno(errno_of(avail));
     let mut sizes = libc::seccomp_notif_sizes { seccomp_notif: 0, seccomp_notif_resp: 0, seccomp_data: 0 };
     // SAFETY: the kernel writes one seccomp_notif_sizes to the pointer.
     let told = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_NOTIF_SIZES, 0, &raw mut sizes) };

@@ -5,6 +5,7 @@
 use nix::sys::resource::{Resource, getrlimit};
 use serde::Serialize;
 
+use crate::proc::field;
 use crate::root::Root;
 
 /// Capabilities that lull asks for somewhere, with their bit numbers (`include/uapi/linux/capability.h`).
@@ -70,11 +71,6 @@ impl UserFacts {
     pub fn has(&self, capability: &str) -> bool {
         self.capabilities.contains(&capability)
     }
-}
-
-/// The value of `name:` in a text of `name: value` lines.
-pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
 fn limits() -> Vec<Limit> {

@@ -142,10 +142,7 @@ impl Groups {
         let Some(top) = self.tops.first() else { return 0 };
         let list = if top.is_v2 { "cgroup.threads" } else { "tasks" };
         let text = fs::read_to_string(top.path.join(path).join(list)).unwrap_or_default();
-        let runs = |tid: &&str| {
-            let stat = fs::read_to_string(format!("/proc/{tid}/stat")).unwrap_or_default();
-            crate::stat_line::StatLine::parse(&stat).and_then(|line| line.state()) == Some('R')
-        };
+        let runs = |tid: &&str| crate::proc::StatLine::of(tid).and_then(|line| line.state()) == Some('R');
         text.lines().filter(runs).count() as u64
     }
 

@@ -12,8 +12,8 @@ use lull_core::reserve::Kind;
 
 use crate::cgroup::{GroupName, put, remove_patiently};
 use crate::probe::{CgroupFacts, Hierarchy};
+use crate::proc::StatLine;
 use crate::root::Root;
-use crate::stat_line::StatLine;
 
 /// Dissolves the trees of owners that are gone; their tops.
 pub fn sweep(root: &Root, facts: &CgroupFacts) -> Vec<PathBuf> {

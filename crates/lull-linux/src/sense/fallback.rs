@@ -35,8 +35,33 @@ use crate::root::Root;
 mod account;
 mod read;
 
-pub use account::{Account, DeviceCounts};
-pub use read::JobIo;
+pub use account::Account;
+
+/// A device's counters at one moment; cumulative but for those in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCounts {
+    /// Reads completed.
+    pub reads: u64,
+    /// Bytes they brought.
+    pub read_bytes: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes they took.
+    pub write_bytes: u64,
+    /// Reads in the device or queued before it.
+    pub reads_in_flight: u32,
+    /// Writes in the device or queued before it.
+    pub writes_in_flight: u32,
+}
+
+/// What a job's processes have moved since they started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobIo {
+    /// Bytes they caused to be read from disks.
+    pub read_bytes: u64,
+    /// Bytes they dirtied or wrote directly.
+    pub write_bytes: u64,
+}
 
 /// The sensor of one disk.
 #[derive(Debug)]

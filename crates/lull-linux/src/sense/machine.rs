@@ -9,7 +9,8 @@
 use std::path::Path;
 
 use lull_core::Nanos;
-use nix::unistd::{SysconfVar, sysconf};
+
+use crate::proc::ticks;
 
 /// Cumulative processor times since the machine started, over all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,21 +26,18 @@ pub struct MachineTimes {
 impl MachineTimes {
     /// The times now; none where the kernel does not tell.
     pub fn now() -> Option<Self> {
-        let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten();
-        let ticks_per_s = ticks.and_then(|ticks| u64::try_from(ticks).ok()).unwrap_or(100);
-        Self::parse(&std::fs::read_to_string("/proc/stat").ok()?, ticks_per_s)
+        Self::parse(&std::fs::read_to_string("/proc/stat").ok()?, ticks)
     }
 
-    fn parse(stat: &str, ticks_per_s: u64) -> Option<Self> {
+    fn parse(stat: &str, time: impl Fn(u64) -> Nanos) -> Option<Self> {
         let fields = stat.lines().next()?.strip_prefix("cpu ")?;
         let fields: Vec<u64> = fields.split_whitespace().filter_map(|field| field.parse().ok()).collect();
         // Guest times, further on, are within user and nice.
         let [user, nice, system, _idle, _iowait, irq, softirq, stolen] = *fields.first_chunk()?;
-        let nanos = |ticks: u64| Nanos(ticks.saturating_mul(1_000_000_000) / ticks_per_s.max(1));
         Some(Self {
-            tasks: nanos(user + nice + system),
-            interrupts: nanos(irq + softirq),
-            stolen: nanos(stolen),
+            tasks: time(user + nice + system),
+            interrupts: time(irq + softirq),
+            stolen: time(stolen),
         })
     }
 

@@ -11,12 +11,8 @@
 //! Source: proc_pid_stat(5), proc_pid_io(5); `include/linux/sched.h` (`PF_KTHREAD`).
 
 use lull_core::Nanos;
-use nix::unistd::{SysconfVar, sysconf};
 
-use crate::stat_line::StatLine;
-
-/// The flag of kernel threads.
-pub(super) const PF_KTHREAD: u64 = 0x0020_0000;
+use crate::proc::{StatLine, all, parent_of, threads, ticks};
 
 /// What a set of processes has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,56 +25,10 @@ pub struct Usage {
     pub wants: bool,
 }
 
-/// One process's stat line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stat {
-    state: char,
-    parent: i32,
-    flags: u64,
-    /// Its own.
-    ticks: u64,
-    /// Of children that it has waited for.
-    children: u64,
-}
-
-impl Stat {
-    fn parse(line: &str) -> Option<Self> {
-        let line = StatLine::parse(line)?;
-        Some(Self {
-            state: line.state()?,
-            parent: line.parent()?,
-            flags: line.number(9)?,
-            ticks: line.number(14)? + line.number(15)?,
-            children: line.number(16)? + line.number(17)?,
-        })
-    }
-
-    fn wants(&self) -> bool {
-        matches!(self.state, 'R' | 'D')
-    }
-
-    fn of(pid: i32) -> Option<Self> {
-        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-}
-
-/// The process of a thread.
-pub fn process_of(tid: u32) -> Option<i32> {
-    let text = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
-}
-
-/// The threads of a process now.
-pub(crate) fn threads(pid: i32) -> Vec<i32> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}
-
 /// A process's own line tells the state of its first thread, which often waits for the others.
 fn a_thread_wants(pid: i32) -> bool {
-    let stat = |tid| std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok();
-    let lines = threads(pid).into_iter().filter_map(stat);
-    lines.filter_map(|line| Stat::parse(&line)).any(|stat| stat.wants())
+    let lines = threads(pid).into_iter().filter_map(|tid| StatLine::of(format!("{pid}/task/{tid}")));
+    lines.into_iter().any(|line| line.wants())
 }
 
 fn io_bytes(text: &str) -> u64 {
@@ -89,31 +39,19 @@ fn io_bytes(text: &str) -> u64 {
     text.lines().filter_map(counted).sum()
 }
 
-/// Clock ticks as time.
-pub(super) fn ticks(ticks: u64) -> Nanos {
-    let per_s = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|ticks| u64::try_from(ticks).ok());
-    Nanos(ticks.saturating_mul(1_000_000_000) / per_s.unwrap_or(100).max(1))
-}
-
 /// What these processes have used; those that are gone count as nothing.
 pub fn usage(pids: &[i32]) -> Usage {
     let mut usage = Usage::default();
-    let mut ticks = 0;
+    let mut used = 0;
     for pid in pids {
-        let Some(stat) = Stat::of(*pid) else { continue };
-        ticks += stat.ticks + stat.children;
+        let Some(stat) = StatLine::of(pid) else { continue };
+        used += stat.own_ticks().unwrap_or(0) + stat.childrens_ticks().unwrap_or(0);
         usage.wants = usage.wants || stat.wants() || a_thread_wants(*pid);
         usage.io_bytes +=
             std::fs::read_to_string(format!("/proc/{pid}/io")).map_or(0, |text| io_bytes(&text));
     }
-    usage.cpu = self::ticks(ticks);
+    usage.cpu = ticks(used);
     usage
-}
-
-/// Every process of the machine.
-pub fn all() -> Vec<i32> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// A process that runs a program: not a kernel thread.
@@ -130,8 +68,8 @@ pub struct Program {
 /// Those of `pids` that run a program.
 pub fn programs(pids: &[i32]) -> Vec<Program> {
     let program = |pid: &i32| {
-        let stat = Stat::of(*pid).filter(|stat| stat.flags & PF_KTHREAD == 0 && stat.state != 'Z')?;
-        Some(Program { pid: *pid, name: program_name(*pid)?, cpu: ticks(stat.ticks) })
+        let stat = StatLine::of(pid).filter(|stat| !stat.is_kernel_thread() && stat.state() != Some('Z'))?;
+        Some(Program { pid: *pid, name: program_name(*pid)?, cpu: ticks(stat.own_ticks()?) })
     };
     pids.iter().filter_map(program).collect()
 }
@@ -151,8 +89,7 @@ fn program_name(pid: i32) -> Option<String> {
 
 /// `root` and all that descend from it.
 pub fn family(root: i32) -> Vec<i32> {
-    let parents: Vec<(i32, i32)> =
-        all().into_iter().filter_map(|pid| Some((pid, Stat::of(pid)?.parent))).collect();
+    let parents: Vec<(i32, i32)> = all().into_iter().filter_map(|pid| Some((pid, parent_of(pid)?))).collect();
     let mut family = vec![root];
     let mut next = 0;
     while let Some(parent) = family.get(next).copied() {
@@ -164,7 +101,7 @@ pub fn family(root: i32) -> Vec<i32> {
 
 /// Whether a signal has stopped the process.
 pub fn is_stopped(pid: i32) -> bool {
-    Stat::of(pid).is_some_and(|stat| stat.state == 'T')
+    StatLine::of(pid).is_some_and(|stat| stat.state() == Some('T'))
 }
 
 /// Processor time of those of `pids` that run a program, and of the children that they have waited for.
@@ -172,8 +109,8 @@ pub fn is_stopped(pid: i32) -> bool {
 /// Unlike the machine's own count in `/proc/stat`, for which whoever runs at a tick has used the whole of it, this is what they
 /// ran: a program that wakes in step with the ticks, as those with timers of whole milliseconds do, is not missed.
 pub fn time_of_programs(pids: &[i32]) -> Nanos {
-    let stats = pids.iter().filter_map(|pid| Stat::of(*pid));
-    ticks(stats.filter(|stat| stat.flags & PF_KTHREAD == 0).map(|stat| stat.ticks + stat.children).sum())
+    let programs = pids.iter().filter_map(StatLine::of).filter(|stat| !stat.is_kernel_thread());
+    ticks(programs.filter_map(|stat| Some(stat.own_ticks()? + stat.childrens_ticks()?)).sum())
 }
 
 #[cfg(test)]

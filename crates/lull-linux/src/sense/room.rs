@@ -15,7 +15,7 @@
 //! can't be more than the machine's. Units: bytes; waits are pages, cumulative.
 
 use crate::cgroup::memory::{MemoryGroup, Returns};
-use crate::gate::thresholds::meminfo;
+use crate::proc::bytes;
 use crate::root::Root;
 
 /// One scope at one moment.
@@ -57,7 +57,7 @@ impl RoomSensor {
 
     /// What is free, in a hurry: page cache of a group counts as used. To be compared with an earlier glance only.
     pub fn glance(&self) -> Option<u64> {
-        let machine = self.root.read("/proc/meminfo").and_then(|info| meminfo(&info, "MemAvailable"));
+        let machine = self.root.read("/proc/meminfo").and_then(|info| bytes(&info, "MemAvailable"));
         machine.into_iter().chain(self.limits.iter().filter_map(below_limit)).min()
     }
 
@@ -68,11 +68,11 @@ impl RoomSensor {
         let activates = sum(&vmstat, ["workingset_activate_anon ", "workingset_activate_file "]);
         let major_faults = sum(&vmstat, ["pgmajfault "]).unwrap_or(0);
         Some(Scope {
-            total_bytes: meminfo(&info, "MemTotal")?,
+            total_bytes: bytes(&info, "MemTotal")?,
             free_bytes: free(&info)?,
             stalls: refaults + major_faults,
             returns: Returns { refaults, activates },
-            unused_bytes: meminfo(&info, "MemFree")?,
+            unused_bytes: bytes(&info, "MemFree")?,
         })
     }
 }
@@ -80,10 +80,10 @@ impl RoomSensor {
 /// What can be had of the machine without taking what is in use, from `/proc/meminfo`.
 fn free(info: &str) -> Option<u64> {
     let old =
-        ["Inactive(file)", "SReclaimable"].into_iter().filter_map(|name| meminfo(info, name)).sum::<u64>();
+        ["Inactive(file)", "SReclaimable"].into_iter().filter_map(|name| bytes(info, name)).sum::<u64>();
     // The kernel's own estimate leaves out what it never gives away.
-    let most = meminfo(info, "MemAvailable")?;
-    Some((meminfo(info, "MemFree")? + old / 2).min(most))
+    let most = bytes(info, "MemAvailable")?;
+    Some((bytes(info, "MemFree")? + old / 2).min(most))
 }
 
 /// The sum of these counters of `/proc/vmstat`; `None` if one of them is not there.

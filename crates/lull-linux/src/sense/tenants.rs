@@ -17,14 +17,11 @@
 //! Source: proc_pid_stat(5); `Documentation/scheduler/sched-stats.rst`.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use lull_core::Nanos;
 
+use crate::proc::{self, StatLine, all, ticks};
 use crate::root::Root;
-use crate::stat_line::StatLine;
-
-use super::processes::{PF_KTHREAD, all, ticks};
 
 /// The names of a batch system's daemons, as `/proc/PID/comm` has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,23 +83,13 @@ pub struct Count {
 
 #[derive(Debug)]
 struct Process {
-    parent: i32,
     name: String,
-    flags: u64,
-    own: u64,
-    children: u64,
+    stat: StatLine,
 }
 
 impl Process {
     fn of(root: &Root, pid: i32) -> Option<Self> {
-        let line = StatLine::read(root, pid)?;
-        Some(Self {
-            parent: line.parent()?,
-            name: root.read(format!("/proc/{pid}/comm"))?.trim_end().to_owned(),
-            flags: line.number(9)?,
-            own: line.number(14)? + line.number(15)?,
-            children: line.number(16)? + line.number(17)?,
-        })
+        Some(Self { name: root.read(format!("/proc/{pid}/comm"))?, stat: StatLine::read(root, pid)? })
     }
 }
 
@@ -120,15 +107,17 @@ impl Count {
             all().into_iter().filter_map(|pid| Some((pid, Process::of(root, pid)?))).collect();
         let mut count = Self::default();
         for (pid, process) in &processes {
-            if process.flags & PF_KTHREAD != 0 {
+            if process.stat.is_kernel_thread() {
                 continue;
             }
             let whose = whose(&processes, *pid, daemons);
-            let mut used = process.own + process.children;
+            let children = process.stat.childrens_ticks().unwrap_or(0);
+            let mut used = process.stat.own_ticks().unwrap_or(0) + children;
             // What a starter waited for was a guest's.
             if is(process, daemons.starter) {
-                count.guest_cpu = count.guest_cpu.plus(ticks(process.children));
-                count.guest_count += usize::from(processes.values().any(|child| child.parent == *pid));
+                count.guest_cpu = count.guest_cpu.plus(ticks(children));
+                count.guest_count +=
+                    usize::from(processes.values().any(|child| child.stat.parent() == Some(*pid)));
                 used = 0;
             }
             match whose {
@@ -177,20 +166,19 @@ fn whose(processes: &HashMap<i32, Process>, pid: i32, daemons: Daemons) -> Whose
         if is(process, daemons.master) {
             return Whose::Neither;
         }
-        at = process.parent;
+        let Some(parent) = process.stat.parent() else { return Whose::Owner };
+        at = parent;
     }
     Whose::Owner
 }
 
 /// Its threads, with the time that each ran and waited.
-fn threads(pid: i32) -> Vec<(i32, Nanos, Nanos)> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let thread = |path: &Path| {
-        let text = std::fs::read_to_string(path.join("schedstat")).ok()?;
+fn threads(pid: i32) -> impl Iterator<Item = (i32, Nanos, Nanos)> {
+    proc::threads(pid).into_iter().filter_map(move |tid| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
         let (ran, waited) = schedstat(&text)?;
-        Some((path.file_name()?.to_str()?.parse().ok()?, ran, waited))
-    };
-    entries.filter_map(|entry| thread(&entry.path())).collect()
+        Some((tid, ran, waited))
+    })
 }
 
 fn schedstat(text: &str) -> Option<(Nanos, Nanos)> {

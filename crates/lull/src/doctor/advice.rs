@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use lull_linux::probe::{Facts, Trial};
+use lull_linux::probe::{Attempt, Facts};
 use lull_linux::topology::DiskKind;
 use serde::Serialize;
 
@@ -195,10 +195,10 @@ pub(super) fn disks(facts: &Facts) -> impl Iterator<Item = Advice> {
 }
 
 /// Why something does not work, for a line that says so.
-pub(super) fn because(trial: &Trial) -> String {
+pub(super) fn because(trial: &Attempt) -> String {
     match trial {
-        Trial::Works => "works".to_owned(),
-        Trial::Fails { why, .. } => format!("refused: {why}"),
+        Attempt::Works => "works".to_owned(),
+        Attempt::Fails { why, .. } => format!("refused: {why}"),
     }
 }
 

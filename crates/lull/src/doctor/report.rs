@@ -1,7 +1,7 @@
 //! The findings in words.
 
 use lull_linux::marks::{Choice, Effect};
-use lull_linux::probe::{CgroupFacts, DiskFacts, Facts, Hierarchy, IoprioLevel, Layout, Trial};
+use lull_linux::probe::{Attempt, CgroupFacts, DiskFacts, Facts, Hierarchy, IoprioLevel, Layout};
 use lull_linux::topology::DiskKind;
 
 use super::page::{Page, Tone};
@@ -146,7 +146,7 @@ const fn good_or_bad(good: bool) -> Tone {
     if good { Tone::Good } else { Tone::Bad }
 }
 
-fn trial(page: &mut Page, label: &str, trial: &Trial) {
+fn trial(page: &mut Page, label: &str, trial: &Attempt) {
     page.line(label, good_or_bad(trial.works()), &super::advice::because(trial));
 }
 

@@ -1,6 +1,6 @@
 use lull_linux::probe::{
-    Autogroup, BpfFacts, CgroupFacts, CpuFacts, DiskFacts, Hierarchy, InterfaceFacts, IoprioEffect,
-    IoprioLevel, Kernel, Layout, NetFacts, SeccompFacts, Trial, UserFacts,
+    Attempt, Autogroup, BpfFacts, CgroupFacts, CpuFacts, DiskFacts, Hierarchy, InterfaceFacts, IoprioEffect,
+    IoprioLevel, Kernel, Layout, NetFacts, SeccompFacts, UserFacts,
 };
 use lull_linux::topology::{DevT, DiskKind};
 
@@ -18,7 +18,7 @@ pub(super) fn facts() -> Facts {
         own_path: "/own".to_owned(),
         own: Some("/sys/fs/cgroup/own".into()),
         at_root: false,
-        child: Trial::Works,
+        child: Attempt::Works,
         above: None,
         inside: None,
         most_tasks: None,
@@ -49,10 +49,15 @@ pub(super) fn facts() -> Facts {
     Facts {
         kernel: Kernel { release: "6.18.0".to_owned(), version: (6, 18), pressure: vec!["io".to_owned()] },
         user: UserFacts::default(),
-        bpf: BpfFacts { btf: true, unprivileged_disabled: Some(2), map: Trial::Works, tracing: Trial::Works },
+        bpf: BpfFacts {
+            btf: true,
+            unprivileged_disabled: Some(2),
+            map: Attempt::Works,
+            tracing: Attempt::Works,
+        },
         seccomp: SeccompFacts {
-            user_notification: Trial::Works,
-            listener: Trial::Works,
+            user_notification: Attempt::Works,
+            listener: Attempt::Works,
             needs_no_new_privs: false,
             wait_killable: true,
             sync_wake_up: true,
@@ -65,9 +70,9 @@ pub(super) fn facts() -> Facts {
             memory_bytes: 16 << 30,
             swap_bytes: 0,
             autogroup: Autogroup { enabled: true, applies: false, why: "a group decides".to_owned() },
-            sched_idle: Trial::Works,
-            ioprio_idle: Trial::Works,
-            nice: Trial::Works,
+            sched_idle: Attempt::Works,
+            ioprio_idle: Attempt::Works,
+            nice: Attempt::Works,
         },
         net: NetFacts {
             interfaces: vec![InterfaceFacts {
@@ -88,12 +93,12 @@ pub(super) fn poor() -> Facts {
     let mut facts = facts();
     facts.user =
         UserFacts { uid: 1000, euid: 1000, missing_capabilities: vec!["CAP_BPF"], ..UserFacts::default() };
-    facts.bpf.map = Trial::from_errno(libc::EPERM);
-    facts.bpf.tracing = Trial::from_errno(libc::EPERM);
+    facts.bpf.map = Attempt::from_errno(libc::EPERM);
+    facts.bpf.tracing = Attempt::from_errno(libc::EPERM);
     facts.seccomp.needs_no_new_privs = true;
     facts.cpu.autogroup.applies = true;
     if let Some(own) = &mut facts.cgroups.v2 {
-        own.child = Trial::from_errno(libc::EACCES);
+        own.child = Attempt::from_errno(libc::EACCES);
         own.freeze = false;
         own.cpu_idle = false;
     }

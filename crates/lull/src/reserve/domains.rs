@@ -9,9 +9,8 @@ use std::collections::HashMap;
 use std::fs;
 
 use lull_core::reserve::Id;
+use lull_linux::proc::{self, StatLine, parent_of};
 use lull_linux::root::Root;
-use lull_linux::sense::processes;
-use lull_linux::stat_line::{StatLine, parent_of};
 
 /// What the children of one process get, by resource.
 #[derive(Clone, Debug)]
@@ -75,7 +74,7 @@ impl Domains {
 
 /// The process of a thread.
 pub(super) fn process_of(tid: u32) -> Option<u32> {
-    processes::process_of(tid)?.try_into().ok()
+    proc::process_of(tid)?.try_into().ok()
 }
 
 /// The effective user of a process.

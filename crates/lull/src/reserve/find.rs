@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
+use lull_linux::proc::StatLine;
 use lull_linux::root::Root;
-use lull_linux::stat_line::StatLine;
 use lull_linux::topology::mounts::MountTable;
 
 /// What the source of a mount begins with.

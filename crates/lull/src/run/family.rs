@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lull_bpf::Job;
 use lull_core::Nanos;
 use lull_linux::cgroup::{JobGroup, is_being_frozen};
+use lull_linux::proc::{self, StatLine, parent_of};
 use lull_linux::root::Root;
-use lull_linux::sense::{machine, pressure, processes};
-use lull_linux::stat_line::{StatLine, parent_of};
+use lull_linux::sense::{machine, pressure};
 
 use super::helper::HELPERS;
 
@@ -78,7 +78,7 @@ impl Family {
     pub(crate) fn others(&self) -> Vec<i32> {
         let job = self.pids();
         let is_other = |pid: &i32| *pid != self.front && *pid != self.own && !job.contains(pid);
-        processes::all().into_iter().filter(is_other).collect()
+        proc::all().into_iter().filter(is_other).collect()
     }
 
     /// The job's processes now.

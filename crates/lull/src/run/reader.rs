@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lull_core::{Ahead, Nanos, Piece, Ticket};
 use lull_linux::clock;
 use lull_linux::gate::ahead::{BREAK_OFF_BYTES, BreakOff, OpenFile, Slot, slots};
-use lull_linux::sense::processes::process_of;
+use lull_linux::proc::process_of;
 
 /// How often the job's descriptors are looked through.
 const LOOK_EVERY: Nanos = Nanos::from_millis(1);

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::{GroupName, MemoryGroup, MemoryStat};
-use crate::probe::CgroupFacts;
+use crate::cgroup::CgroupFacts;
 use crate::root::Root;
 
 #[test]

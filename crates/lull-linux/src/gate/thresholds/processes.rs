@@ -16,8 +16,8 @@ use lull_core::{Nanos, RoomSetting};
 use super::{JobMemory, Pids, Thresholds};
 use crate::clock;
 use crate::gate::evict::page_bytes;
+use crate::proc::{StatLine, bytes};
 use crate::root::Root;
-use crate::stat_line::StatLine;
 
 /// Bytes of one range at most: a call does not return before all of it is written.
 const RANGE: u64 = 4 << 20;
@@ -55,8 +55,8 @@ impl Thresholds for ProcessMemory {
         let mut job = JobMemory::default();
         for pid in (self.pids)() {
             let Some(status) = std::fs::read_to_string(format!("/proc/{pid}/status")).ok() else { continue };
-            job.resident += field(&status, "VmRSS:");
-            job.paged_out += field(&status, "VmSwap:");
+            job.resident += bytes(&status, "VmRSS").unwrap_or(0);
+            job.paged_out += bytes(&status, "VmSwap").unwrap_or(0);
             let stat = StatLine::read(&Root::real(), pid);
             job.stalls += stat.and_then(|stat| stat.major_faults()).unwrap_or(0);
         }
@@ -105,11 +105,6 @@ impl Thresholds for ProcessMemory {
     fn set_thresholds(&mut self, _: RoomSetting) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn field(status: &str, name: &str) -> u64 {
-    let value = status.lines().find_map(|line| line.strip_prefix(name));
-    value.and_then(|value| value.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 /// Resident bytes of a process.

@@ -3,20 +3,13 @@
 use std::process::{Child, Command, Stdio};
 
 use super::processes::ProcessMemory;
-use super::{Thresholds, free_swap, group::GroupMemory, meminfo};
+use super::{Thresholds, free_swap, group::GroupMemory};
 use crate::cgroup::GroupName;
 use crate::cgroup::memory::MemoryGroup;
 use crate::probe::CgroupFacts;
 use crate::root::Root;
 
 const MIB: u64 = 1 << 20;
-
-#[test]
-fn values_of_meminfo_are_bytes() {
-    let text = "MemTotal:       24684028 kB\nSwapFree:        1024 kB\nSwapCached:            8 kB\n";
-    assert_eq!(meminfo(text, "SwapFree"), Some(MIB));
-    assert_eq!(meminfo(text, "Swap"), None);
-}
 
 /// A process that reads a cached file into the group `group` enters by itself.
 fn reader(group: &MemoryGroup, file: &std::path::Path) -> Child {

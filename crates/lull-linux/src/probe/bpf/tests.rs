@@ -11,11 +11,11 @@ fn an_impossible_map_is_refused_with_its_error_number() {
 #[test]
 fn usable_needs_all_three() {
     let all =
-        BpfFacts { btf: true, unprivileged_disabled: Some(2), map: Trial::Works, tracing: Trial::Works };
+        BpfFacts { btf: true, unprivileged_disabled: Some(2), map: Attempt::Works, tracing: Attempt::Works };
     assert!(all.usable());
     assert!(!BpfFacts { btf: false, ..all.clone() }.usable());
-    assert!(!BpfFacts { map: Trial::fails("no"), ..all.clone() }.usable());
-    assert!(!BpfFacts { tracing: Trial::fails("no"), ..all }.usable());
+    assert!(!BpfFacts { map: Attempt::fails("no"), ..all.clone() }.usable());
+    assert!(!BpfFacts { tracing: Attempt::fails("no"), ..all }.usable());
 }
 
 #[test]

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use super::{CgroupFacts, Hierarchy, Layout, offers};
 use crate::cgroup::GroupName;
-use crate::probe::{Kernel, Trial};
+use crate::probe::{Attempt, Kernel};
 use crate::root::Root;
 use crate::systemd::{self, Manager, Scope, ScopeError};
 
@@ -63,7 +63,7 @@ impl CgroupFacts {
         let scope = Scope::start(root, manager, &v2.own_path, most_tasks, &v2.mount)?;
         let group = scope.directory().join(GroupName::next(root).to_string());
         let made = fs::create_dir(&group);
-        v2.child = Trial::from_io(&made);
+        v2.child = Attempt::from_io(&made);
         if made.is_ok() {
             offers(&group, Kernel::read(root).at_least(6, 2), v2);
             let _swept_later = fs::remove_dir(&group);
@@ -98,7 +98,7 @@ pub(super) fn find(root: &Root, hierarchy: &mut Hierarchy) {
         let left = is_fit.then(|| leaves(&hierarchy.mount, &own, &place));
         if let Some(Ok(most_tasks)) = &left {
             offers(&group, Kernel::read(root).at_least(6, 2), hierarchy);
-            hierarchy.child = Trial::Works;
+            hierarchy.child = Attempt::Works;
             (hierarchy.above, hierarchy.most_tasks) = (Some(place), *most_tasks);
         }
         // A group that can't be removed has no process and no effect; the next start sweeps it.

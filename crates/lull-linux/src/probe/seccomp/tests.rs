@@ -17,7 +17,7 @@ fn the_trial_agrees_with_what_the_kernel_says_it_knows() {
 fn the_trial_leaves_this_process_without_a_filter() {
     let mode = || {
         let status = Root::real().read("/proc/self/status").unwrap();
-        crate::probe::user::field(&status, "Seccomp_filters").map(str::to_owned)
+        crate::proc::field(&status, "Seccomp_filters").map(str::to_owned)
     };
     let before = mode();
     SeccompFacts::read(&Kernel::default());
@@ -27,7 +27,7 @@ fn the_trial_leaves_this_process_without_a_filter() {
 #[test]
 fn a_kernel_that_cannot_continue_calls_is_not_usable() {
     let mut facts = SeccompFacts::read(&Kernel { version: (5, 4), ..Kernel::default() });
-    facts.listener = Trial::Works;
+    facts.listener = Attempt::Works;
     assert!(!facts.usable());
     facts.can_continue = true;
     assert!(facts.usable());

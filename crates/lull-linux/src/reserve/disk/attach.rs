@@ -27,8 +27,8 @@ use crate::gate::ahead;
 use crate::job::passing::{Channel, Packet};
 use crate::job::relief;
 use crate::job::shared::Shared;
+use crate::proc::{all, parent_of};
 use crate::seccomp::Listener;
-use crate::stat_line::parent_of;
 
 /// The name of a mount's socket, which is in no directory.
 fn name(pid: u32) -> String {
@@ -158,11 +158,9 @@ impl Keeper {
 
 /// A process and what it has started.
 fn descendants(root: i32) -> Vec<i32> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let is_below = |pid: &i32| {
         std::iter::successors(Some(*pid), |pid| parent_of(*pid).filter(|parent| *parent > 1))
             .any(|pid| pid == root)
     };
-    pids.filter(is_below).collect()
+    all().into_iter().filter(is_below).collect()
 }

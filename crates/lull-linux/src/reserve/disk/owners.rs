@@ -10,9 +10,8 @@ use std::collections::HashMap;
 use lull_core::Nanos;
 use lull_core::reserve::Id;
 
+use crate::proc::{StatLine, process_of};
 use crate::root::Root;
-use crate::sense::processes::process_of;
-use crate::stat_line::StatLine;
 
 /// How long a thread's queue is remembered.
 const REMEMBERED: Nanos = Nanos::from_secs(1);

@@ -2,27 +2,10 @@
 
 use lull_core::{ClassView, Nanos, Observation};
 
-use super::JobIo;
+use super::{DeviceCounts, JobIo};
 
 /// After this time, half of what the job dirtied and no write-back showed is written off.
 const WRITE_HALF_LIFE: Nanos = Nanos::from_secs(30);
-
-/// A device's counters at one moment; cumulative but for those in flight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeviceCounts {
-    /// Reads completed.
-    pub reads: u64,
-    /// Bytes they brought.
-    pub read_bytes: u64,
-    /// Writes completed.
-    pub writes: u64,
-    /// Bytes they took.
-    pub write_bytes: u64,
-    /// Reads in the device or queued before it.
-    pub reads_in_flight: u32,
-    /// Writes in the device or queued before it.
-    pub writes_in_flight: u32,
-}
 
 /// One direction: the job's bytes that the device has not shown yet.
 #[derive(Clone, Copy, Debug, Default)]

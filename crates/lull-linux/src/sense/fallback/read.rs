@@ -4,21 +4,12 @@ use std::io;
 
 use lull_core::Nanos;
 
-use super::DeviceCounts;
-use crate::probe::user::field;
+use super::{DeviceCounts, JobIo};
+use crate::proc::field;
 use crate::root::Root;
 use crate::sense::pressure::stalled;
 
 const SECTOR_BYTES: u64 = 512;
-
-/// What a job's processes have moved since they started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JobIo {
-    /// Bytes they caused to be read from disks.
-    pub read_bytes: u64,
-    /// Bytes they dirtied or wrote directly.
-    pub write_bytes: u64,
-}
 
 impl JobIo {
     /// The sum over processes. One that is gone by now counts with its parent, which inherited its accounts.

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn idling_waiting_for_disks_and_guests_are_not_busy() {
     let stat = "cpu  10 20 30 4000 500 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
-    let times = MachineTimes::parse(stat, 100).unwrap();
+    let times = MachineTimes::parse(stat, |ticks| Nanos::from_millis(10 * ticks)).unwrap();
     let ms = Nanos::from_millis;
     assert_eq!(times, MachineTimes { tasks: ms(600), interrupts: ms(130), stolen: ms(80) });
     assert_eq!(times.busy(), ms(730));
@@ -14,7 +14,7 @@ fn idling_waiting_for_disks_and_guests_are_not_busy() {
 #[test]
 fn lines_of_other_shapes_say_nothing() {
     for stat in ["", "cpu0 1 2 3 4 5 6 7 8", "cpu  1 2 3 4 5 6 7"] {
-        assert_eq!(MachineTimes::parse(stat, 100), None, "{stat}");
+        assert_eq!(MachineTimes::parse(stat, |ticks| Nanos::from_millis(10 * ticks)), None, "{stat}");
     }
 }
 

@@ -4,10 +4,11 @@ const LINE: &str = "42 (a) b c) R 1 42 42 0 -1 2129984 5 6 7 8 100 20 3 4 20 0 1
 
 #[test]
 fn a_name_with_parentheses_does_not_shift_the_fields() {
-    let stat = Stat::parse(LINE).unwrap();
-    assert_eq!(stat, Stat { state: 'R', parent: 1, flags: 2_129_984, ticks: 120, children: 7 });
-    assert_ne!(stat.flags & PF_KTHREAD, 0);
-    assert_eq!(Stat::parse("42 (short) R 1 2"), None);
+    let stat = StatLine::parse(LINE).unwrap();
+    assert_eq!((stat.state(), stat.parent()), (Some('R'), Some(1)));
+    assert_eq!((stat.own_ticks(), stat.childrens_ticks()), (Some(120), Some(7)));
+    assert!(stat.is_kernel_thread() && stat.wants());
+    assert_eq!(StatLine::parse("42 (short) R 1 2").unwrap().own_ticks(), None);
 }
 
 #[test]
@@ -39,7 +40,7 @@ fn this_process_computes_and_reads() {
 fn the_process_of_the_test_is_among_all_and_is_no_kernel_thread() {
     let own = i32::try_from(std::process::id()).unwrap();
     assert!(all().contains(&own));
-    assert_eq!(Stat::of(own).unwrap().flags & PF_KTHREAD, 0);
+    assert!(!StatLine::of(own).unwrap().is_kernel_thread());
 }
 
 #[test]
@@ -55,7 +56,7 @@ fn what_a_program_and_its_children_ran_is_counted_and_kernel_threads_are_not() {
         .unwrap();
     assert!(status.success() && used() > alone, "{alone}, then {}", used());
     assert_eq!(time_of_programs(&[]), Nanos::ZERO);
-    let is_kernel_thread = |pid: &i32| Stat::of(*pid).is_some_and(|stat| stat.flags & PF_KTHREAD != 0);
+    let is_kernel_thread = |pid: &i32| StatLine::of(pid).is_some_and(|stat| stat.is_kernel_thread());
     let threads: Vec<i32> = all().into_iter().filter(is_kernel_thread).collect();
     assert_eq!(time_of_programs(&threads), Nanos::ZERO);
 }

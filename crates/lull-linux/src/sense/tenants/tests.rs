@@ -67,7 +67,7 @@ fn the_rest_is_the_owners_and_daemons_are_nobodys() {
     let daemons = Family::named(DAEMONS.master, SPIN);
     let used_by_daemons = || {
         let stat = Process::of(&Root::real(), daemons.child.id().cast_signed());
-        stat.map_or(Nanos::ZERO, |process| ticks(process.own))
+        stat.map_or(Nanos::ZERO, |process| ticks(process.stat.own_ticks().unwrap()))
     };
     until(&before, |_| used_by_daemons() >= Nanos::from_millis(300));
     let whose = |child: &Child| {

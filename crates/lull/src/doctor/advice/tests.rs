@@ -54,11 +54,11 @@ fn without_systemd_a_session_of_its_own_is_the_remedy() {
 fn each_refusal_of_seccomp_has_its_own_advice() {
     let mut facts = facts();
     let advise = |facts: &Facts| gate(facts).unwrap().what;
-    facts.seccomp.listener = Trial::from_errno(libc::EBUSY);
+    facts.seccomp.listener = Attempt::from_errno(libc::EBUSY);
     assert!(advise(&facts).contains("outside"));
-    facts.seccomp.listener = Trial::from_errno(libc::ENOSYS);
+    facts.seccomp.listener = Attempt::from_errno(libc::ENOSYS);
     assert!(advise(&facts).contains("profile"));
-    facts.seccomp.listener = Trial::Works;
+    facts.seccomp.listener = Attempt::Works;
     facts.seccomp.sync_wake_up = false;
     assert!(advise(&facts).contains("6.6"));
     facts.seccomp.can_continue = false;
@@ -68,7 +68,7 @@ fn each_refusal_of_seccomp_has_its_own_advice() {
 #[test]
 fn root_without_bpf_is_not_told_to_become_root() {
     let mut facts = facts();
-    facts.bpf.tracing = Trial::from_errno(libc::EPERM);
+    facts.bpf.tracing = Attempt::from_errno(libc::EPERM);
     let advice = sensor(&facts, Path::new("lull")).unwrap();
     assert!(advice.what.contains("container") && advice.command.is_none());
     facts.bpf.btf = false;
@@ -90,7 +90,7 @@ fn a_loop_device_without_direct_io_is_told_how_to_get_it() {
 fn read_only_and_missing_hierarchies_are_told_apart() {
     let mut facts = facts();
     let own = facts.cgroups.v2.as_mut().unwrap();
-    own.child = Trial::from_errno(libc::EROFS);
+    own.child = Attempt::from_errno(libc::EROFS);
     assert!(hold(&facts, true).unwrap().what.contains("read-only"));
     facts.cgroups.v2 = None;
     assert!(hold(&facts, true).unwrap().command.unwrap().contains("mount -t cgroup2"));

@@ -1,4 +1,4 @@
-use super::{StatLine, parent_of};
+use super::{StatLine, bytes, parent_of};
 
 #[test]
 fn a_name_may_hold_anything() {
@@ -18,4 +18,11 @@ fn a_living_process_has_a_parent() {
     let own = i32::try_from(std::process::id()).unwrap();
     assert_eq!(parent_of(own), Some(nix::unistd::getppid().as_raw()));
     assert_eq!(parent_of(-1), None);
+}
+
+#[test]
+fn values_of_meminfo_are_bytes() {
+    let text = "MemTotal:       24684028 kB\nSwapFree:        1024 kB\nSwapCached:            8 kB\n";
+    assert_eq!(bytes(text, "SwapFree"), Some(1 << 20));
+    assert_eq!(bytes(text, "Swap"), None);
 }

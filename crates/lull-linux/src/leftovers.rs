@@ -8,10 +8,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::memory::MemoryGroup;
-use super::{Confinement, GroupName, Quota, open_group, procs_in};
+use crate::cgroup::{CgroupFacts, GroupName, JobGroup};
 use crate::gate::receive::open_windows;
-use crate::probe::CgroupFacts;
 use crate::root::Root;
 
 const MAX_DEPTH: u32 = 8;
@@ -27,7 +25,7 @@ pub struct Swept {
 }
 
 /// Finds the groups of owners that are gone, thaws all of them and removes the empty ones.
-pub fn sweep_leftovers(root: &Root, facts: &CgroupFacts) -> Swept {
+pub fn sweep(root: &Root, facts: &CgroupFacts) -> Swept {
     let mut swept = Swept::default();
     let useful = |name: &String| ["cpu", "freezer", "cpuset", "memory", "blkio"].contains(&name.as_str());
     let v1 = facts.v1.iter().filter(|hierarchy| hierarchy.controllers.iter().any(useful));
@@ -64,25 +62,15 @@ fn visit(root: &Root, directory: &Path, depth: u32, budget: &mut u32, swept: &mu
 }
 
 fn release(path: PathBuf, swept: &mut Swept) {
-    if let Ok(group) = open_group(&path)
-        && group.is_frozen().is_some()
-    {
-        // Refused only if the group is another user's: then it is theirs to thaw.
-        let _theirs = group.set_frozen(false);
-    }
-    if let Some(confinement) = Confinement::open(&path) {
-        let _theirs = confinement.set(None);
-    }
-    if let Some(quota) = Quota::open(&path) {
-        let _theirs = quota.restore();
-    }
-    if let Some(memory) = MemoryGroup::open(&path) {
-        memory.relieve();
+    // What is refused is another user's, and theirs to free.
+    let group = JobGroup::open(std::slice::from_ref(&path)).ok();
+    if let Some(group) = &group {
+        let _theirs = group.relieve();
     }
     match fs::remove_dir(&path) {
         Ok(()) => swept.removed.push(path),
         Err(_) => {
-            open_windows(procs_in(&path).unwrap_or_default());
+            open_windows(group.and_then(|group| group.procs().ok()).unwrap_or_default());
             swept.kept.push(path);
         }
     }

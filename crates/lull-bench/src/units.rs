@@ -1,7 +1,7 @@
 //! The few conversions between whole numbers and figures, and what options say in numbers. Sizes are the policy crate's.
 
 use lull_core::Nanos;
-pub use lull_core::bytes::{Bytes, ParseBytesError, size};
+pub use lull_core::base::bytes::{Bytes, ParseBytesError, size};
 
 /// Megabytes per second (powers of ten) from bytes per second.
 pub fn mb_per_s(bytes_per_s: f64) -> f64 {

@@ -5,7 +5,7 @@
 //! like any other. Read-ahead runs in the reader's own task, so it is told too; so is what `own`, the process that reads
 //! ahead for the job, brings in.
 //!
-//! Units: pages of the kernel, in chunks of [`CHUNK_PAGES`](lull_core::pages::CHUNK_PAGES). A file is named by the
+//! Units: pages of the kernel, in chunks of [`CHUNK_PAGES`](lull_core::memory::pages::CHUNK_PAGES). A file is named by the
 //! device, the inode number and its generation, as file handles name it.
 //!
 //! Missed events: while more than 16,384 chunks are touched between two looks, the rest is only counted
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use libbpf_rs::{MapCore, MapFlags};
-use lull_core::pages::{CHUNK_WORDS, PageSet};
+use lull_core::memory::pages::{CHUNK_WORDS, PageSet};
 use memmap2::MmapRaw;
 
 use crate::load::{Aligned, Loaded, Observers, Protect, SensorError};
@@ -66,7 +66,7 @@ pub struct PageSettings {
     pub wake_pages: u64,
 }
 
-/// A part of a file, [`CHUNK_PAGES`](lull_core::pages::CHUNK_PAGES) long.
+/// A part of a file, [`CHUNK_PAGES`](lull_core::memory::pages::CHUNK_PAGES) long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Chunk {
     /// The device of its file system, as the kernel writes it.

@@ -7,7 +7,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use lull_core::{ClassView, Histogram, Nanos, Observation, Total, histogram::BUCKETS};
+use lull_core::base::histogram::BUCKETS;
+use lull_core::{ClassView, Histogram, Nanos, Observation, Total};
 
 pub(crate) mod cpu;
 pub(crate) mod net;

@@ -40,7 +40,6 @@
 
 mod audit;
 mod bulk;
-pub mod late;
 mod need;
 mod presence;
 mod spare;
@@ -51,11 +50,11 @@ pub use presence::Presence;
 
 use serde::{Deserialize, Serialize};
 
-use crate::share::{Loss, Share};
-use crate::time::Nanos;
-use crate::trial::{Reading, TrialSetting};
+use crate::base::share::{Loss, Share};
+use crate::base::time::Nanos;
+use crate::promise::late::Late;
+use crate::promise::trial::{Reading, TrialSetting};
 use audit::{Audit, Side};
-use late::Late;
 use need::Need;
 use spare::Spare;
 

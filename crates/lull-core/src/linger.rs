@@ -43,7 +43,7 @@ mod policy;
 
 pub use policy::{Act, GuestPolicy, Leave, Owner, ParseGuestPolicyError};
 
-use crate::time::Nanos;
+use crate::base::time::Nanos;
 
 /// How heavy the tail of owners' episodes is taken to be: half of those that have lasted for some time last twice as long.
 pub const TAIL: f64 = 1.0;

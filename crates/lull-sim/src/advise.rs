@@ -22,7 +22,7 @@ mod plot;
 
 use std::sync::Arc;
 
-use lull_core::histogram::Histogram;
+use lull_core::base::histogram::Histogram;
 use lull_core::{ControlSetting, Interval, Loss, Nanos, Setting, Variant};
 use serde::Serialize;
 

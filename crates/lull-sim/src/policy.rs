@@ -9,8 +9,8 @@
 //! | `auto` | [`lull_core::Control`] | from what the foreground loses, with the window |
 //! | `aimd` | [`aimd`] | from the counters, as TCP does it with its window (section 5.2) |
 //! | `bucket` | [`bucket`] | as given, while the delay paid for stays within a leaky bucket (section 5.1) |
-//! | `smart` | [`lull_core::smart`] | none: all background is held in the foreground's busy periods |
-//! | `manners` | [`lull_core::manners`] | none: all background is held when its own progress falls |
+//! | `smart` | [`lull_core::rivals::smart`] | none: all background is held in the foreground's busy periods |
+//! | `manners` | [`lull_core::rivals::manners`] | none: all background is held when its own progress falls |
 //!
 //! The last two know nothing of requests. They stop and continue clients, as a signal does: what is in the device's queue is served,
 //! and nothing is added to it.

@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use lull_core::histogram::Histogram;
+use lull_core::base::histogram::Histogram;
 use lull_core::{Counters, HoldAction, Input, Nanos, Progress, Resource, Ticket};
 
 use crate::class::Class;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use lull_core::bytes::Bytes;
+use lull_core::base::bytes::Bytes;
 use lull_core::{DepthChoice, IntervalChoice, Loss, Nanos, Share, StartRule, Variant, WindowChoice};
 use lull_linux::seccomp::Scope;
 

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use anyhow::{Context, bail};
 use lull_core::RoomSetting;
-use lull_core::bytes::Bytes;
+use lull_core::base::bytes::Bytes;
 
 use crate::run::adjust::{Answer, PATIENCE, Request, address, is_trusted, read_line};
 

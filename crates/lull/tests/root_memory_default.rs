@@ -12,7 +12,7 @@ use common::{
     AWAKE, READ_ONLY_GROUPS, assert_nothing_left, clean_text, finish, helper, in_own_mounts, lull, lull_run,
     needs_root, new_marker, output, spawn_marked, wait_until,
 };
-use lull_core::pages::Run;
+use lull_core::memory::pages::Run;
 use lull_linux::gate::evict::{evict, page_bytes};
 use serde_json::Value;
 

@@ -11,8 +11,8 @@ use std::process::Command;
 use common::small::{EXE, MIB, Small, awake_job, job, summary_of};
 use common::{finish, needs_root, new_marker, send, spawn_marked, wait_until};
 use lull_bench::contender::setting::SwapFile;
-use lull_core::bytes::Bytes;
-use lull_core::pages::Run;
+use lull_core::base::bytes::Bytes;
+use lull_core::memory::pages::Run;
 use lull_linux::gate::evict::{evict, page_bytes};
 
 const SWAP_BYTES: u64 = 512 * MIB;

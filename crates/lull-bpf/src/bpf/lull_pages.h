@@ -5,7 +5,7 @@
 #ifndef LULL_PAGES_H
 #define LULL_PAGES_H
 
-/* A chunk is 4 MiB of a file; lull-core/src/pages.rs has the same shape. */
+/* A chunk is 4 MiB of a file; lull-core/src/memory/pages.rs has the same shape. */
 #define LULL_CHUNK_WORDS 16
 #define LULL_CHUNK_PAGES (64 * LULL_CHUNK_WORDS)
 

@@ -14,7 +14,7 @@ typedef unsigned long long lull_u64;
 typedef unsigned int lull_u32;
 
 #define LULL_MAX_DEVICES 16
-/* Histogram shape: lull-core/src/histogram.rs. */
+/* Histogram shape: lull-core/src/base/histogram.rs. */
 #define LULL_SUB_BITS 3
 #define LULL_SUB (1 << LULL_SUB_BITS)
 #define LULL_BUCKETS (LULL_SUB * (40 - LULL_SUB_BITS + 1))
@@ -74,7 +74,7 @@ struct lull_class_view {
 	lull_u64 in_service_bytes; /* likewise */
 };
 
-/* Background that ended within this time counts as met: lull-core/src/control/telemetry.rs. */
+/* Background that ended within this time counts as met: lull-core/src/disk/telemetry.rs. */
 #define LULL_RECENTLY_NS 1000000ULL
 
 struct lull_histogram {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use lull_core::histogram::BUCKETS;
+use lull_core::base::histogram::BUCKETS;
 
 use super::RawHistogram;
 

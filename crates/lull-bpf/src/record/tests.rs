@@ -3,8 +3,8 @@
 use super::net::{STALE, in_queue};
 use super::{PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, RawView, START_ON_REQUEST};
 use lull_core::{
-    ClassView, Interval, Nanos, Observation, StartRule, State, Variant, derive_state, earliest_lull,
-    histogram::bucket_of,
+    ClassView, Interval, Nanos, Observation, StartRule, State, Variant, base::histogram::bucket_of,
+    derive_state, earliest_lull,
 };
 use proptest::prelude::*;
 

@@ -25,12 +25,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::late::PROMISED_PPM;
 use super::{CpuReading, CpuSetting};
-use crate::backoff::Backoff;
-use crate::share::{Loss, Share};
-use crate::time::Nanos;
-use crate::trial::{Arm, Slowdown, Trial, TrialSetting};
+use crate::base::backoff::Backoff;
+use crate::base::share::{Loss, Share};
+use crate::base::time::Nanos;
+use crate::promise::late::PROMISED_PPM;
+use crate::promise::trial::{Arm, Slowdown, Trial, TrialSetting};
 
 /// After so many comparisons something may be tried; and after so many what is likely is taken for known.
 const SOME: u32 = 8;

@@ -6,8 +6,8 @@
 //!
 //! Edge cases: with few bursts nothing is cut. A foreground whose time lies in long bursts keeps them.
 
-use crate::histogram::Histogram;
-use crate::time::Nanos;
+use crate::base::histogram::Histogram;
+use crate::base::time::Nanos;
 
 /// What is cut off, of all time.
 const CUT_OFF: f64 = 0.1;

@@ -2,7 +2,7 @@
 //!
 //! Of the present stretch of time and the one before, so that a peak counts for one to two stretches.
 
-use crate::time::Nanos;
+use crate::base::time::Nanos;
 
 /// A stretch.
 const STRETCH: Nanos = Nanos::from_millis(2);

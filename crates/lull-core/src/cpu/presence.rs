@@ -14,8 +14,8 @@
 //!                  it is empty
 //! ```
 
-use crate::share::{Loss, Share};
-use crate::time::Nanos;
+use crate::base::share::{Loss, Share};
+use crate::base::time::Nanos;
 
 /// Who is looked at.
 #[derive(Clone, Copy, Debug)]

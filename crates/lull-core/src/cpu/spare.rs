@@ -6,7 +6,7 @@
 //!
 //! Edge cases: bursts that began while no CPU could have been given back say nothing, and are not counted.
 
-use crate::time::Nanos;
+use crate::base::time::Nanos;
 
 /// One in so many may.
 const TOO_MANY: u64 = 100;

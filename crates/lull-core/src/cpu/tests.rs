@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::late::late_share;
 use super::*;
-use crate::histogram::Histogram;
+use crate::base::histogram::Histogram;
+use crate::promise::late::late_share;
 
 const MILLI: Nanos = Nanos::from_millis(1);
 

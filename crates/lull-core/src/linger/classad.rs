@@ -27,7 +27,7 @@
 //! Source: HTCondor Manual, *ClassAd Mechanism* and *Policy Configuration for Execute Points*.
 
 use super::{Act, Elsewhere, Guest, GuestPolicy, Here, Leave, Owner, TAIL};
-use crate::time::Nanos;
+use crate::base::time::Nanos;
 
 /// What is fixed for a node.
 #[derive(Clone, Copy, Debug, PartialEq)]

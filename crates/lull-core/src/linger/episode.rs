@@ -9,7 +9,7 @@
 //!
 //! Units: times are [`Nanos`] on one clock, shares are from 0 to 1 of a CPU.
 
-use crate::time::Nanos;
+use crate::base::time::Nanos;
 
 /// When an owner counts as at work.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -16,7 +16,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{Decision, Elsewhere, Guest, Here, TAIL, decide};
-use crate::time::Nanos;
+use crate::base::time::Nanos;
 
 /// A policy for guests on nodes that have owners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -32,8 +32,8 @@
 //! Source: R-10; Bruno, Gabber, Özden and Silberschatz, *The Eclipse Operating System*, USENIX 1998, and Eclipse/BSD, section 3.1.
 
 use super::QueueId;
-use crate::share::Share;
-use crate::time::Nanos;
+use crate::base::share::Share;
+use crate::base::time::Nanos;
 
 #[derive(Clone, Debug)]
 struct Entry {

@@ -9,9 +9,9 @@
 //!
 //! Any of them can be written as a percentage of the whole resource, too. What is printed is exact: reading it again gives the same amount.
 
-use crate::bytes::Bytes;
-use crate::decimal;
-use crate::share::Share;
+use crate::base::bytes::Bytes;
+use crate::base::decimal;
+use crate::base::share::Share;
 
 /// What a resource is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

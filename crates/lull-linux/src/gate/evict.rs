@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use lull_core::PageSet;
-use lull_core::pages::Run;
+use lull_core::memory::pages::Run;
 
 use crate::gate::cached::{CacheCounts, cache_counts};
 

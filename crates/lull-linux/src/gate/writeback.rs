@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use lull_core::pages::Run;
+use lull_core::memory::pages::Run;
 
 use super::cached::{CacheCounts, cache_counts};
 use super::evict::page_bytes;

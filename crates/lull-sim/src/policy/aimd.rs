@@ -15,7 +15,7 @@
 //! Units: nanoseconds. The step is an eighth of the background's mean service time, the first interval one service
 //! time. An update with fewer than eight foreground requests is put off: no share can be told from them.
 
-use lull_core::histogram::Histogram;
+use lull_core::base::histogram::Histogram;
 use lull_core::{Counters, Event, Loss, Nanos, State};
 use serde::{Deserialize, Serialize};
 

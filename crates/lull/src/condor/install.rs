@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use lull_core::bytes::Bytes;
+use lull_core::base::bytes::Bytes;
 use lull_core::linger::GuestPolicy;
 use lull_core::linger::classad::Terms;
 use lull_core::linger::episode::OwnerSetting;

@@ -180,8 +180,8 @@ fn rows_of(
 fn short(unit: Unit, amount: u64) -> String {
     match unit {
         Unit::Cpu => format!("{:.2}", amount as f64 / 1e6),
-        Unit::Bytes => lull_core::bytes::Bytes(amount).to_string(),
-        Unit::Rate => format!("{}/s", lull_core::bytes::Bytes(amount)),
+        Unit::Bytes => lull_core::base::bytes::Bytes(amount).to_string(),
+        Unit::Rate => format!("{}/s", lull_core::base::bytes::Bytes(amount)),
         Unit::Part => format!("{:.1}%", amount as f64 / 1e4),
     }
 }

@@ -21,7 +21,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
 use lull_core::RoomSetting;
-use lull_core::bytes::Bytes;
+use lull_core::base::bytes::Bytes;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use serde::{Deserialize, Serialize};
 

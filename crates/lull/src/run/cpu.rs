@@ -15,7 +15,7 @@
 mod summary;
 
 use lull_bpf::cpu::{CpuTotals, Cpus};
-use lull_core::cpu::late::{Late, late_share};
+use lull_core::promise::late::{Late, late_share};
 use lull_core::{
     Budget, BudgetSetting, Bulk, CpuBuffer, CpuReading, CpuSetting, Histogram, Lent, Loss, Nanos, Presence,
     Reading, Share, TrialSetting, Use,

@@ -2,7 +2,7 @@
 //! what it writes is written in pieces, in the gaps, so that little of it is dirty at any time.
 //!
 //! A thread of the supervisor ([`keeper`]) takes from the page-cache observer which pages the job brought in and which it
-//! made dirty, and does what [`lull_core::keep`] and [`lull_core::clean`] say. No call of the job is slowed down, and files
+//! made dirty, and does what [`lull_core::memory::page_cache`] and [`lull_core::memory::writeback`] say. No call of the job is slowed down, and files
 //! that are open for microseconds are seen like any other. Pieces to be written take their turn in the queue of their disk
 //! ([`link`]). While nothing happens the thread sleeps.
 //!

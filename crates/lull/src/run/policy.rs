@@ -3,8 +3,8 @@
 //! | text | policy | marks | gates |
 //! |---|---|---|---|
 //! | `idletime` | requests and CPUs in the gaps ([`super::engine`]) | all | request gate, hold gate |
-//! | `smart`, `smart:WINDOW` | [`lull_core::smart`] | none | hold gate |
-//! | `manners`, `manners:SAMPLE` | [`lull_core::manners`] | all | hold gate |
+//! | `smart`, `smart:WINDOW` | [`lull_core::rivals::smart`] | none | hold gate |
+//! | `manners`, `manners:SAMPLE` | [`lull_core::rivals::manners`] | all | hold gate |
 //!
 //! `smart` runs the job beside the foreground at the same priority, as its source does: that is what its second half of the
 //! characterisation measures. `manners` keeps the idle marks: who yields first, feels first that somebody is there.

@@ -8,7 +8,7 @@
 //! only while the foreground is at work and the job makes requests that no gate has seen. While it makes none, whether it does is
 //! asked less and less often: each question wakes lull beside a foreground that may want the CPU. A job that is held opens and
 //! reads nothing: it is looked at once, for what it did last, and not at once when it is let go. Each piece is a background request like any other: it has a ticket, waits
-//! in its disk's queue and is read when it is let go. Policy: [`lull_core::ahead`].
+//! in its disk's queue and is read when it is let go. Policy: [`lull_core::disk::read_ahead`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

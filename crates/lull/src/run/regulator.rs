@@ -10,7 +10,7 @@
 //! neither; the foreground, all others. Processes that come and go within a window count once they are waited for. The machine's
 //! own count, `/proc/stat`, would miss a foreground that wakes in step with the kernel's ticks. With `--protect PID` only those
 //! processes and what descends from them count. Once per window it also looks at which programs the foreground consists of: when one
-//! that matters comes, goes or is replaced ([`lull_core::smart::change`]), everything is learnt anew (S-3).
+//! that matters comes, goes or is replaced ([`lull_core::rivals::smart::change`]), everything is learnt anew (S-3).
 //!
 //! `manners` wants the job's progress, of programs that do not tell it: the processor time that its processes have used, and
 //! the bytes that their calls moved. Mapped files and the quality of what was computed are not in it.

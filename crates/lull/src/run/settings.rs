@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
-use lull_core::bytes::Bytes;
+use lull_core::base::bytes::Bytes;
 use lull_core::{
     ControlSetting, CpuSetting, DepthChoice, HoldSetting, IntervalChoice, Loss, Nanos, RoomSetting, Share,
     StartRule, Variant, WindowChoice,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use lull_core::bytes::Bytes;
+use lull_core::base::bytes::Bytes;
 use lull_core::linger::GuestPolicy;
 use lull_core::{Nanos, Share};
 use lull_sim::cluster::bursts::{self, Gaps};

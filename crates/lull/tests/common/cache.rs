@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use lull_core::pages::Run;
+use lull_core::memory::pages::Run;
 use lull_linux::gate::cached::cache_counts;
 use lull_linux::gate::evict::{evict, page_bytes};
 

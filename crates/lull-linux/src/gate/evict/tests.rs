@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
-use lull_core::pages::Run;
+use lull_core::memory::pages::Run;
 
 use super::{evict, page_bytes, still_cached};
 use crate::gate::cached::cache_counts;

@@ -34,7 +34,8 @@ fn root_a_group_gives_page_cache_without_swap() {
     std::fs::write(&path, vec![7; usize::try_from(32 * MIB).unwrap()]).unwrap();
     let file = std::fs::File::open(&path).unwrap();
     file.sync_all().unwrap();
-    let whole = lull_core::pages::Run { first: 0, pages: 32 * MIB / crate::gate::evict::page_bytes() };
+    let whole =
+        lull_core::memory::pages::Run { first: 0, pages: 32 * MIB / crate::gate::evict::page_bytes() };
     crate::gate::evict::evict(&file, 0, whole).unwrap();
     let mut child = reader(&group, &path);
     let mut said = String::new();

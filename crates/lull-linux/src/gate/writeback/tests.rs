@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use lull_core::pages::Run;
+use lull_core::memory::pages::Run;
 
 use super::{dirty_runs, page_bytes, pending, start};
 

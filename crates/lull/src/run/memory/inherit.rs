@@ -14,7 +14,7 @@ use std::path::Path;
 
 use lull_bpf::Chunk;
 use lull_core::PageSet;
-use lull_core::pages::{CHUNK_PAGES, Run};
+use lull_core::memory::pages::{CHUNK_PAGES, Run};
 use lull_linux::gate::evict::page_bytes;
 use lull_linux::gate::inode::FileId;
 use lull_linux::gate::writeback;

@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lull_bpf::{Chunk, PageSensor, Touched};
-use lull_core::clean::{Cleaner, Pace, Portion};
-use lull_core::keep::{Drop, Keep, LeftOver};
-use lull_core::pages::CHUNK_PAGES;
+use lull_core::memory::page_cache::{Drop, Keep, LeftOver};
+use lull_core::memory::pages::CHUNK_PAGES;
+use lull_core::memory::writeback::{Cleaner, Pace, Portion};
 use lull_core::{Hold, HoldAction, HoldSetting, Nanos, State, Ticket};
 use lull_linux::clock;
 use lull_linux::gate::evict::{evict, page_bytes, still_cached};

@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lull_core::launder::{Launder, LaunderView};
+use lull_core::memory::swap_ahead::{Launder, LaunderView};
 use lull_core::{Nanos, Ticket};
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::clock;

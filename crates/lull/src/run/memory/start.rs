@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use lull_bpf::SensorError;
 use lull_core::Nanos;
-use lull_core::bytes::Bytes;
+use lull_core::base::bytes::Bytes;
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::gate::thresholds::Thresholds;
 use lull_linux::gate::thresholds::processes::ProcessMemory;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use lull_core::pages::CHUNK_PAGES;
+use lull_core::memory::pages::CHUNK_PAGES;
 use lull_linux::gate::cached::cache_counts;
 use lull_linux::gate::evict::page_bytes;
 

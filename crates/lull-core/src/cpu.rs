@@ -29,7 +29,7 @@
 //! 1. *At work* (`presence.rs`): a foreground that uses hardly any CPU loses hardly any; beside it everything is lent. And a job that
 //!    uses little costs little: nothing is kept from it.
 //! 2. *Need* (`need.rs`): it rises at once, and falls when the peak is some time ago.
-//! 3. *Buffer* (`spare.rs`): one in a hundred bursts may find no free CPU.
+//! 3. *Buffer* (`buffer.rs`): one in a hundred bursts may find no free CPU.
 //! 4. *Mode* (`audit.rs`).
 //!
 //! Units: CPUs; nanoseconds. Edge cases: with one CPU there is none to keep free, and the class alone protects, or a share of time. A
@@ -39,10 +39,10 @@
 //! Eggert & Touch, SOSP 2005, for what is promised.
 
 mod audit;
+mod buffer;
 mod bulk;
 mod need;
 mod presence;
-mod spare;
 
 pub use audit::{Audited, Mode};
 pub use bulk::Bulk;
@@ -55,8 +55,8 @@ use crate::base::time::Nanos;
 use crate::promise::late::Late;
 use crate::promise::trial::{Reading, TrialSetting};
 use audit::{Audit, Side};
+use buffer::Buffer;
 use need::Need;
-use spare::Spare;
 
 /// How often to look where what is lent does not follow the need.
 const LOOK: Nanos = Nanos::from_millis(100);
@@ -130,7 +130,7 @@ pub struct CpuBuffer {
     setting: CpuSetting,
     presence: Presence,
     need: Need,
-    spare: Spare,
+    buffer: Buffer,
     audit: Audit,
     at_work: bool,
     /// Whether CPUs are kept from the job: a foreground is at work, and not everything is lent beside it.
@@ -149,7 +149,7 @@ impl CpuBuffer {
             setting,
             presence: Presence::of_foreground(),
             need: Need::default(),
-            spare: Spare::default(),
+            buffer: Buffer::default(),
             audit: Audit::new(&setting, seed),
             at_work: false,
             confined: false,
@@ -166,7 +166,7 @@ impl CpuBuffer {
         self.need.look(now, reading.running.max(reading.peak));
         let could_lend_less = self.confined && self.lent.cpus > 1;
         let most = self.setting.cpus - 1;
-        self.spare.look(now, reading.began, reading.crowded, could_lend_less, most);
+        self.buffer.look(now, reading.began, reading.crowded, could_lend_less, most);
         let keeps = self.at_work && !reading.is_light;
         let side = self.audit.step(now, reading, keeps);
         self.confined = keeps && side != Side::Open;
@@ -217,7 +217,7 @@ impl CpuBuffer {
 
     /// CPUs kept free for the next burst.
     pub fn spare(&self) -> u32 {
-        if self.audit.mode() == Mode::Open { 0 } else { self.spare.cpus() }
+        if self.audit.mode() == Mode::Open { 0 } else { self.buffer.cpus() }
     }
 
     /// What the audit knows.
@@ -230,7 +230,7 @@ impl CpuBuffer {
         if !self.confined {
             return cpus;
         }
-        cpus.saturating_sub(self.need.most()).saturating_sub(self.spare.cpus()).max(1)
+        cpus.saturating_sub(self.need.most()).saturating_sub(self.buffer.cpus()).max(1)
     }
 
     fn grow_every(&self) -> Nanos {

@@ -13,9 +13,9 @@
 //!
 //! 1. *Loss* (`evidence.rs`): what requests that met the job took longer than the others, over the time in which the foreground is at
 //!    work, its pauses included. *Late share* ([`late`](crate::promise::late)): how many take far longer than its own 99th percentile.
-//! 2. *Two numbers* (`reins.rs`), as TCP does it with its window. Beyond the promise the window shrinks, and at its smallest the
+//! 2. *Two numbers* (`steering.rs`), as TCP does it with its window. Beyond the promise the window shrinks, and at its smallest the
 //!    interval grows. Well within it the interval shrinks, and without one the window grows if it was used up.
-//! 3. *Credits* (`purse.rs`): the foreground earns them with the time it is at work, and what it loses is taken from them. While there are
+//! 3. *Credits* (`credits.rs`): the foreground earns them with the time it is at work, and what it loses is taken from them. While there are
 //!    none, background waits until the foreground has been away for as long as it takes to earn one request. So no minute costs more
 //!    than was promised, whatever the numbers are; and a loss that no interval can spare is spent evenly.
 //! 4. *Audit* (`audit.rs`): background is withheld at first, for eight requests or a tenth of a second, and then for one part in fifty of the time, to know what requests take without it and to find
@@ -39,12 +39,12 @@
 
 mod audit;
 mod choice;
+mod credits;
 mod evidence;
 mod floor;
-mod purse;
 mod rate;
 pub mod read_ahead;
-mod reins;
+mod steering;
 mod telemetry;
 
 pub use choice::{
@@ -61,11 +61,11 @@ use crate::promise::budget::Budget;
 use crate::promise::late::{Late, PROMISED_PPM};
 use crate::promise::trial::Slowdown;
 use audit::Audit;
+use credits::Credits;
 use evidence::{Evidence, Look};
 use floor::Floor;
-use purse::Purse;
 use rate::Rate;
-use reins::{Finding, Reins};
+use steering::{Finding, Steering};
 
 /// Two numbers for one disk.
 #[derive(Clone, Debug)]
@@ -74,9 +74,9 @@ pub struct Control {
     last: Option<(Nanos, Telemetry)>,
     setting: Setting,
     evidence: Evidence,
-    reins: Reins,
+    steering: Steering,
     period: Period,
-    purse: Purse,
+    credits: Credits,
     /// How long background has to wait for want of credits.
     wait: Nanos,
     audit: Audit,
@@ -142,9 +142,9 @@ impl Control {
             last: None,
             setting,
             evidence: Evidence::default(),
-            reins: reins(&aim),
+            steering: steering(&aim),
             period: Period::default(),
-            purse: Purse::new(aim.budget),
+            credits: Credits::new(aim.budget),
             wait: Nanos::ZERO,
             audit: Audit::new(),
             floor: Floor::default(),
@@ -161,12 +161,12 @@ impl Control {
     /// From now on `promise` is what the foreground may lose here.
     pub fn set_promise(&mut self, promise: Loss) {
         self.aim.budget = promise;
-        self.purse.set_promise(promise);
+        self.credits.set_promise(promise);
     }
 
     /// What the foreground may lose, and what it has lost as far as is known.
     pub fn budget(&self) -> &Budget {
-        self.purse.budget()
+        self.credits.budget()
     }
 
     /// What the sensor has counted by `now`; returns what to do until the next call, 10 to 100 ms later.
@@ -177,7 +177,7 @@ impl Control {
         if !self.has_begun {
             self.begin(telemetry);
         }
-        let was_held = self.wait > self.reins.interval();
+        let was_held = self.wait > self.steering.interval();
         if let Some((then, before)) = self.last.replace((now, telemetry.clone())) {
             let at_work = self.at_work(then, now, &before, telemetry);
             let look = self.evidence.look(&before, telemetry, at_work);
@@ -196,18 +196,18 @@ impl Control {
             self.learns = at_work > Nanos::ZERO && self.evidence.own().is_none() && self.learnt < LEARNING;
         }
         self.wait = match self.aim.interval {
-            IntervalChoice::Auto => self.purse.wait(nanos(self.turn_ns())),
+            IntervalChoice::Auto => self.credits.wait(nanos(self.turn_ns())),
             IntervalChoice::Fixed(_) => Nanos::ZERO,
         };
         self.gone_after = self.evidence.gone_after().map_or(GONE, |after| after.max(GONE));
         self.setting = Setting {
             interval: match self.aim.interval {
-                IntervalChoice::Auto => Interval::Finite(self.reins.interval()),
+                IntervalChoice::Auto => Interval::Finite(self.steering.interval()),
                 IntervalChoice::Fixed(interval) => interval,
             },
             window_bytes: match (self.aim.window, self.aim.depth) {
                 (WindowChoice::Fixed(bytes), _) => bytes,
-                (WindowChoice::Auto, DepthChoice::Auto) => self.reins.window(),
+                (WindowChoice::Auto, DepthChoice::Auto) => self.steering.window(),
                 (WindowChoice::Auto, DepthChoice::Fixed(_)) => u64::MAX,
             },
             depth: match self.aim.depth {
@@ -288,7 +288,7 @@ impl Control {
     pub fn restart_costs(&mut self) {
         self.period = Period::default();
         self.evidence.forget_loaded();
-        self.reins.restart();
+        self.steering.restart();
     }
 
     /// What background costs now; `None` before any foreground request met some.
@@ -311,14 +311,14 @@ impl Control {
     pub fn is_harmful(&self) -> bool {
         match self.aim.interval {
             IntervalChoice::Fixed(interval) => interval != Interval::NONE,
-            IntervalChoice::Auto => self.reins.interval() > Nanos::ZERO || self.wait > Nanos::ZERO,
+            IntervalChoice::Auto => self.steering.interval() > Nanos::ZERO || self.wait > Nanos::ZERO,
         }
     }
 
     /// Whether the foreground has been away for long enough to open the window.
     fn is_open(&self, now: Nanos, telemetry: &Telemetry) -> bool {
         let away = Foreground::Away(now.since(telemetry.foreground_last_end));
-        self.setting.opening.window(self.reins.window(), away) > self.reins.window()
+        self.setting.opening.window(self.steering.window(), away) > self.steering.window()
     }
 
     fn promised(&self) -> f64 {
@@ -328,11 +328,11 @@ impl Control {
     fn begin(&mut self, telemetry: &Telemetry) {
         let slow = is_slow(telemetry, self.rate.best());
         if slow {
-            self.reins.begin_slowly(START_SLOW);
+            self.steering.begin_slowly(START_SLOW);
         }
         self.has_begun = telemetry.quiet.count() + telemetry.loaded.count() >= SEEN;
         if !slow && self.has_begun {
-            self.reins = reins(&self.aim);
+            self.steering = steering(&self.aim);
         }
     }
 
@@ -352,7 +352,7 @@ impl Control {
     /// What it may cost to let background in again: a request takes no longer than the disk needs for the window, however long those
     /// took that waited behind each other before.
     fn turn_ns(&self) -> f64 {
-        self.request_ns().min(self.reins.window() as f64 / self.rate() * 1e9)
+        self.request_ns().min(self.steering.window() as f64 / self.rate() * 1e9)
     }
 
     /// What the disk can do for background, in bytes per second: one request after the other, if no more was seen.
@@ -369,8 +369,8 @@ impl Control {
 
     /// Books what the foreground has lost.
     fn book(&mut self, look: &Look) {
-        let unseen = self.audit.unseen(self.reins.window()) * look.at_work.0 as f64;
-        self.purse.book(look.at_work, self.lost_in(look) + unseen);
+        let unseen = self.audit.unseen(self.steering.window()) * look.at_work.0 as f64;
+        self.credits.book(look.at_work, self.lost_in(look) + unseen);
     }
 
     /// What was lost between two looks: no more than the time that passed, but for what a few of the job's requests take. One request of
@@ -388,18 +388,18 @@ impl Control {
         }
         let seen = self.period.lost / span;
         let error = self.evidence.error(&self.period.loaded) / span;
-        let loss = seen + self.audit.unseen(self.reins.window());
+        let loss = seen + self.audit.unseen(self.steering.window());
         let met = self.period.loaded.count as f64 / self.period.ended.max(1) as f64;
         let is_due = self.period.ended >= REQUESTS && self.period.at_work >= SPAN;
         let is_clear = match self.period.ended >= FEW_REQUESTS {
-            true if self.reins.leaps() => (loss - promise).abs() > CLEAR * error,
+            true if self.steering.leaps() => (loss - promise).abs() > CLEAR * error,
             true => loss - promise > CLEAR * error,
             false => false,
         };
         if !is_due && !is_clear {
             return;
         }
-        self.audit.judge(seen, self.reins.window(), promise);
+        self.audit.judge(seen, self.steering.window(), promise);
         let late = self.evidence.late(self.aim.max_delay).map_or(0.0, |late| f64::from(late.least_ppm) * met);
         let finding = Finding {
             loss,
@@ -415,7 +415,7 @@ impl Control {
             delay: nanos(self.period.lost / self.period.loaded.count as f64),
             met: share(met),
         });
-        if self.reins.adjust(now, &finding, promise) || finding.is_late {
+        if self.steering.adjust(now, &finding, promise) || finding.is_late {
             self.evidence.forget_loaded();
         }
         self.period = Period::default();
@@ -447,9 +447,9 @@ fn asked(telemetry: &Telemetry) -> u64 {
 }
 
 /// What a job starts with; a window that is fixed does not move.
-fn reins(aim: &ControlSetting) -> Reins {
+fn steering(aim: &ControlSetting) -> Steering {
     let is_auto = aim.window == WindowChoice::Auto && aim.depth == DepthChoice::Auto;
-    if is_auto { Reins::new() } else { Reins::with_fixed_window() }
+    if is_auto { Steering::new() } else { Steering::with_fixed_window() }
 }
 
 /// Whether the device is one of those that take milliseconds: what it says of itself counts until it was seen at work, unless background

@@ -163,16 +163,16 @@ fn what_is_lent_shrinks_at_once_and_grows_slowly() {
 
 #[test]
 fn bursts_that_find_no_free_cpu_make_the_buffer_larger_and_their_absence_smaller() {
-    let mut spare = Spare::default();
+    let mut buffer = Buffer::default();
     for tick in 1..=20 {
-        spare.look(MILLI.times(tick), 100 * tick, 3 * tick, true, 63);
+        buffer.look(MILLI.times(tick), 100 * tick, 3 * tick, true, 63);
     }
-    let larger = spare.cpus();
+    let larger = buffer.cpus();
     assert!(larger > 1, "three in a hundred are too many");
     for tick in 1..=20 {
-        spare.look(Nanos::from_secs(tick), 2000 + 1000 * tick, 60, true, 63);
+        buffer.look(Nanos::from_secs(tick), 2000 + 1000 * tick, 60, true, 63);
     }
-    assert_eq!(spare.cpus(), 1);
+    assert_eq!(buffer.cpus(), 1);
 }
 
 fn histogram(times: &[(u64, u64)]) -> Histogram {

@@ -163,6 +163,6 @@ fn a_sensor_without_histograms_leaves_the_start_in_force() {
         telemetry.foreground_last_end = ms(look * 10);
         control.update(ms(look * 10), &telemetry);
     }
-    assert_eq!(control.window_bytes(), Reins::new().window());
+    assert_eq!(control.window_bytes(), Steering::new().window());
     assert_eq!(control.estimate(), None);
 }

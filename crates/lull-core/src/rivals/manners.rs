@@ -48,7 +48,7 @@ use crate::base::share::Share;
 use crate::base::time::Nanos;
 use crate::idletime::hold::HoldAction;
 use sign::{Sign, SignTest};
-use target::Target;
+use target::TargetRate;
 
 /// Samples that count between two rests of the probation.
 const TURN: u32 = 4;
@@ -141,7 +141,7 @@ impl MannersState {
 pub struct Manners {
     setting: MannersSetting,
     state: MannersState,
-    target: Target,
+    target: TargetRate,
     test: SignTest,
     counted: u32,
     /// When the present sample began, and what had been done then; `None`: the next step begins one.
@@ -161,7 +161,7 @@ impl Manners {
         Self {
             setting,
             state: MannersState::Calibrating,
-            target: Target::new(setting.memory),
+            target: TargetRate::new(setting.memory),
             test: SignTest::new(setting.false_alarm.fraction(), setting.miss.fraction()),
             counted: 0,
             began: None,

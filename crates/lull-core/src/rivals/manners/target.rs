@@ -22,7 +22,7 @@ const ALIKE: f64 = 1e-3;
 
 /// Sums over past samples, the old ones fading.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(super) struct TargetRate {
     keep: f64,
     cpu_cpu: f64,
     io_io: f64,
@@ -35,7 +35,7 @@ fn measures(done: Progress) -> (f64, f64) {
     (done.cpu.as_secs_f64(), done.io_bytes as f64 / MEGABYTE)
 }
 
-impl Target {
+impl TargetRate {
     /// Over about `memory` samples.
     pub(super) fn new(memory: u32) -> Self {
         let keep = 1.0 - 1.0 / f64::from(memory.max(1));

@@ -10,7 +10,7 @@ fn is_near(found: f64, wanted: f64) {
 
 #[test]
 fn both_prices_are_found_from_mixed_work() {
-    let mut target = Target::new(1_000);
+    let mut target = TargetRate::new(1_000);
     // One second of CPU takes a second, ten megabytes take 100 ms.
     for (cpu, io) in [(100, 0), (50, 5), (0, 10), (80, 2), (20, 8)] {
         target.learn(Nanos::from_millis(cpu + io * 10), work(cpu, io));
@@ -21,7 +21,7 @@ fn both_prices_are_found_from_mixed_work() {
 
 #[test]
 fn measures_that_go_hand_in_hand_are_priced_as_one() {
-    let mut target = Target::new(1_000);
+    let mut target = TargetRate::new(1_000);
     for scale in 1..20 {
         target.learn(Nanos::from_millis(100 * scale), work(10 * scale, scale));
     }
@@ -30,7 +30,7 @@ fn measures_that_go_hand_in_hand_are_priced_as_one() {
 
 #[test]
 fn old_samples_fade() {
-    let mut target = Target::new(10);
+    let mut target = TargetRate::new(10);
     for _ in 0..50 {
         target.learn(Nanos::from_millis(100), work(100, 0));
     }
@@ -43,7 +43,7 @@ fn old_samples_fade() {
 
 #[test]
 fn no_work_takes_no_time() {
-    let mut target = Target::new(10);
+    let mut target = TargetRate::new(10);
     is_near(target.usual(work(5, 5)), 0.0);
     target.learn(Nanos::from_millis(100), work(0, 0));
     is_near(target.usual(work(0, 0)), 0.0);

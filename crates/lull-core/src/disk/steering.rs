@@ -10,7 +10,7 @@
 //!
 //! Within means even if the estimate is too low by its error, beyond even if it is too high: between the two nothing moves. Late
 //! requests count as beyond. An interval is worth it only if background gets more done with it than without it and for less of the
-//! time, as the credits allow it then ([`super::purse`]): `rate · promise / loss`. Else there is none for a while. It pays where requests
+//! time, as the credits allow it then ([`super::credits`]): `rate · promise / loss`. Else there is none for a while. It pays where requests
 //! come in bursts; where their gaps are regular, or tell nothing, it does not.
 //!
 //! What was tried in vain is tried again after twice as long each time: an interval that was too short, a window that was too wide, and
@@ -69,7 +69,7 @@ impl Finding {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(super) struct Reins {
+pub(super) struct Steering {
     window: u64,
     interval: Nanos,
     /// Whether no harm was seen yet.
@@ -89,7 +89,7 @@ pub(super) struct Reins {
     is_fixed: bool,
 }
 
-impl Reins {
+impl Steering {
     /// On a slow disk a few requests at once would be too many.
     pub(super) fn new() -> Self {
         Self {

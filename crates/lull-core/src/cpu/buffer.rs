@@ -18,7 +18,7 @@ const ENOUGH: u64 = 200;
 const PATIENCE: Nanos = Nanos::from_secs(1);
 
 #[derive(Clone, Debug)]
-pub(super) struct Spare {
+pub(super) struct Buffer {
     cpus: u32,
     since: Nanos,
     latest: Option<(u64, u64)>,
@@ -26,13 +26,13 @@ pub(super) struct Spare {
     crowded: u64,
 }
 
-impl Default for Spare {
+impl Default for Buffer {
     fn default() -> Self {
         Self { cpus: 1, since: Nanos::ZERO, latest: None, began: 0, crowded: 0 }
     }
 }
 
-impl Spare {
+impl Buffer {
     pub(super) fn cpus(&self) -> u32 {
         self.cpus
     }

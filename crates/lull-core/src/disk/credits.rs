@@ -35,13 +35,13 @@ const LONGEST: Nanos = Nanos::from_secs(10);
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(super) struct Purse {
+pub(super) struct Credits {
     budget: Budget,
     /// Gained by luck, in nanoseconds; from 0 on.
     luck: f64,
 }
 
-impl Purse {
+impl Credits {
     /// Full.
     pub(super) fn new(promise: Loss) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::stop;
+use lull_linux::stop;
 
 /// Why a load, an experiment or a report did not finish.
 ///

@@ -88,6 +88,11 @@ impl Program {
     }
 }
 
+/// The words of a text, as a command line.
+pub fn words(text: &str) -> Vec<OsString> {
+    text.split_whitespace().map(OsString::from).collect()
+}
+
 /// A command line as one would type it.
 pub fn shown(argv: &[OsString]) -> String {
     let quoted = argv.iter().map(|arg| {

@@ -1,6 +1,6 @@
 //! The flag of [`lull_linux::stop`], as an error.
 
-pub(crate) use lull_linux::stop::{request, requested, status};
+pub(crate) use lull_linux::stop::{request, requested};
 
 use crate::Error;
 use crate::error::Context;

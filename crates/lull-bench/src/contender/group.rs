@@ -24,17 +24,13 @@ use lull_core::Nanos;
 use lull_linux::cgroup::{GroupError, GroupName, JobGroup, Written};
 use lull_linux::probe::{CgroupFacts, elsewhere};
 use lull_linux::root::Root;
-use lull_linux::sense::machine;
-use nix::time::{clock_getcpuclockid, clock_gettime};
-use nix::unistd::Pid;
 
 use super::headroom::{Controller, Policy};
 use super::keeper::Keeper;
+use super::quota::Quota;
 use super::suspend::{self, Suspender};
-use super::top::{self, Top};
+use super::top::{self, Class, Top};
 use crate::Error;
-use crate::error::Context;
-use crate::units::whole;
 
 /// What the group is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,78 +45,6 @@ pub enum Use {
     Least,
     /// A class that is in force, at the top of the tree.
     Top(Class),
-}
-
-/// A class among CPU groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Runs when no other group wants the CPU.
-    Idle,
-    /// The least weight, as nice has it among tasks.
-    Nice,
-}
-
-/// How a quota is written here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    V1,
-    V2,
-}
-
-/// The quota of a group.
-#[derive(Clone, Debug)]
-pub struct Quota {
-    directory: PathBuf,
-    form: Form,
-}
-
-/// The length in which a quota is used up: the kernel's default.
-const PERIOD_US: u64 = 100_000;
-/// The smallest quota that the kernel takes.
-const LEAST_US: u64 = 1_000;
-
-impl Quota {
-    fn of(directory: &Path) -> Option<Self> {
-        let has = |name: &str| directory.join(name).exists();
-        let form = match (has("cpu.cfs_quota_us"), has("cpu.max")) {
-            (true, _) => Form::V1,
-            (_, true) => Form::V2,
-            _ => return None,
-        };
-        Some(Self { directory: directory.to_owned(), form })
-    }
-
-    /// The file and the text that allow `cpus` CPUs.
-    fn setting(&self, cpus: f64) -> (PathBuf, String) {
-        let quota_us = whole(cpus * PERIOD_US as f64).max(LEAST_US);
-        match self.form {
-            Form::V1 => (self.directory.join("cpu.cfs_quota_us"), quota_us.to_string()),
-            Form::V2 => (self.directory.join("cpu.max"), format!("{quota_us} {PERIOD_US}")),
-        }
-    }
-
-    /// Lets the group use `cpus` CPUs from now on.
-    pub fn set(&self, cpus: f64) -> Result<(), Error> {
-        let (file, text) = self.setting(cpus);
-        std::fs::write(&file, text).at("set the quota in", &file)
-    }
-
-    /// Processor time that the group has used: by its own account where it has one, else what its living processes have, which falls
-    /// back when one ends.
-    pub fn used(&self) -> Nanos {
-        machine::group_time(&self.directory).unwrap_or_else(|| self.used_by_the_living())
-    }
-
-    fn used_by_the_living(&self) -> Nanos {
-        let procs = std::fs::read_to_string(self.directory.join("cgroup.procs")).unwrap_or_default();
-        procs.lines().filter_map(|line| process_time(line.parse().ok()?)).fold(Nanos::ZERO, Nanos::plus)
-    }
-}
-
-/// Processor time of a process, all its threads; none if it is gone.
-fn process_time(pid: i32) -> Option<Nanos> {
-    let time = clock_gettime(clock_getcpuclockid(Pid::from_raw(pid)).ok()?).ok()?;
-    u64::try_from(std::time::Duration::from(time).as_nanos()).ok().map(Nanos)
 }
 
 /// A group that goes when dropped, with what controls it.
@@ -246,6 +170,14 @@ impl CpuGroup {
     /// The command line that enters the group and then becomes `argv`.
     pub fn wrap(&self, argv: Vec<OsString>) -> Vec<OsString> {
         self.beside.iter().fold(entering(&self.directory, argv), |argv, directory| entering(directory, argv))
+    }
+
+    /// The command line within a group, if there is one.
+    pub fn wrap_in(group: Option<&Self>, argv: Vec<OsString>) -> Vec<OsString> {
+        match group {
+            Some(group) => group.wrap(argv),
+            None => argv,
+        }
     }
 
     /// Its quota, if it was made to have one.

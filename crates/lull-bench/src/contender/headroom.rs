@@ -19,7 +19,7 @@ use std::time::Duration;
 use lull_core::Nanos;
 use lull_linux::sense::machine::MachineTimes;
 
-use super::group::Quota;
+use super::quota::Quota;
 use crate::{Error, clock};
 
 /// What the controller keeps to.

@@ -1,20 +1,25 @@
+use super::known::{APPS, CPU, DISK, MEMORY, NET};
 use super::*;
 
 #[test]
 fn names_and_contenders_are_one_to_one() {
-    for contender in &DISK {
-        assert_eq!(Contender::of_disk(&contender.name()).as_ref(), Ok(contender));
+    for experiment in [DISK, CPU, NET, MEMORY, APPS] {
+        for known in known::of(experiment) {
+            assert_eq!(Contender::among(experiment)(known.name).as_ref(), Ok(&known.contender));
+            assert_eq!(known.contender.name(), known.name);
+            assert!(!known.what.is_empty(), "{}", known.name);
+        }
     }
-    for contender in &CPU {
-        assert_eq!(Contender::of_cpu(&contender.name()).as_ref(), Ok(contender));
-    }
-    for contender in &APPS {
-        assert_eq!(Contender::of_apps(&contender.name()).as_ref(), Ok(contender));
-    }
-    let error = Contender::of_cpu("bfq").unwrap_err().to_string();
+    assert_eq!(Contender::among(MEMORY)("lull-now"), Ok(Contender::lull_now([])));
+    assert_eq!(Contender::lull_now([]).name(), "lull-now");
+    let error = Contender::among(CPU)("bfq").unwrap_err().to_string();
     assert!(error.starts_with("'bfq' is not a contender here") && error.contains("cpu.idle"), "{error}");
-    assert!(Contender::of_disk("cpu.idle").is_err());
+    assert!(Contender::among(DISK)("cpu.idle").is_err());
     assert_eq!(Contender::Lull(words_of("--depth 4")).name(), "lull --depth 4");
+}
+
+fn in_force(class: Class, confined: bool) -> Contender {
+    Contender::InForce { class, confined }
 }
 
 fn words_of(text: &str) -> Vec<String> {
@@ -31,7 +36,7 @@ fn tables_have_references_first_and_further_flags_last() {
 #[test]
 fn each_wraps_the_job_in_its_command() {
     let program = Program::new("/bin/lull".into());
-    let wrapped = |contender: Contender| shown(&contender.wrap(words(&["tar", "x"]), &program));
+    let wrapped = |contender: Contender| shown(&contender.wrap(words("tar x"), &program));
     assert_eq!(wrapped(Contender::Unmanaged), "tar x");
     assert_eq!(wrapped(Contender::NiceIonice), "nice -n 19 ionice -c 3 tar x");
     assert_eq!(wrapped(Contender::Bfq), "nice -n 19 ionice -c 3 tar x");
@@ -42,11 +47,14 @@ fn each_wraps_the_job_in_its_command() {
     let half = 50 * std::thread::available_parallelism().unwrap().get();
     assert_eq!(wrapped(Contender::CpuLimit), format!("cpulimit -q -f -m -l {half} -- tar x"));
     assert_eq!(wrapped(Contender::CpuIdle), "tar x");
-    assert_eq!(wrapped(IDLE_GROUP), "chrt -i 0 ionice -c 3 tar x");
-    assert_eq!(wrapped(NICE_GROUP), "nice -n 19 ionice -c 3 tar x");
+    assert_eq!(wrapped(in_force(Class::Idle, false)), "chrt -i 0 ionice -c 3 tar x");
+    assert_eq!(wrapped(in_force(Class::Nice, false)), "nice -n 19 ionice -c 3 tar x");
     let most = all_but_the_first();
     assert_eq!(wrapped(CONFINED), format!("taskset -c {most} chrt -i 0 ionice -c 3 tar x"));
-    assert_eq!(wrapped(CONFINED_NICE), format!("taskset -c {most} nice -n 19 ionice -c 3 tar x"));
+    assert_eq!(
+        wrapped(in_force(Class::Nice, true)),
+        format!("taskset -c {most} nice -n 19 ionice -c 3 tar x")
+    );
     assert_eq!(Contender::Bfq.about(&program), "bfq: nice -n 19 ionice -c 3 CMD, scheduler bfq");
 }
 

@@ -20,7 +20,14 @@ use std::path::{Path, PathBuf};
 use lull_linux::cgroup::{GroupError, GroupName, JobGroup};
 use lull_linux::probe::CgroupFacts;
 
-use super::group::Class;
+/// A class among CPU groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Runs when no other group wants the CPU.
+    Idle,
+    /// The least weight, as nice has it among tasks.
+    Nice,
+}
 
 /// A new group at the top.
 pub(super) struct Top {

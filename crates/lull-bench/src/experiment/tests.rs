@@ -2,11 +2,12 @@ use std::collections::HashSet;
 
 use super::ledger::shuffled;
 use super::*;
+use crate::contender::known::DISK;
 
 #[test]
 fn every_round_has_each_contender_once_in_an_order_of_its_own() {
     let names = ["alone", "solo", "none", "nice+ionice", "bfq", "idle", "lull"];
-    let contenders: Vec<Contender> = names.iter().map(|name| Contender::of_disk(name).unwrap()).collect();
+    let contenders: Vec<Contender> = names.iter().map(|name| Contender::among(DISK)(name).unwrap()).collect();
     let (mut orders, mut alike) = (HashSet::new(), 0);
     for round in 1..=20 {
         let order_of = |case| -> Vec<String> {

@@ -47,36 +47,6 @@ impl Verdicts {
     }
 }
 
-/// What a contender is, for who reads its command.
-pub(super) fn description(contender: &str) -> &'static str {
-    match contender {
-        "alone" => "the foreground with no background: what its figures are compared with",
-        "again" => "the same once more: how far its ratios are from 1 is the noise",
-        "solo" => "the background with no foreground: what its work is compared with",
-        "none" => "no control: the paper's baseline",
-        "nice" => "the lowest CPU priority",
-        "nice+ionice" => "the lowest CPU priority and the idle I/O class: the paper's allnice",
-        "bfq" => "the same, with the disk on BFQ, which heeds the I/O class",
-        "idle" => "SCHED_IDLE and the idle I/O class",
-        "idle-group" => "the same in force: in a control group with cpu.idle at the top of the tree",
-        "nice-group" => "the lowest CPU priority in force: in such a group with the least weight",
-        "confined" => "idle-group, kept off the first CPU",
-        "confined-nice" => "nice-group, kept off the first CPU",
-        "cgroup" => {
-            "control groups with cpu.idle, else the least weight, and the least I/O weight where there is one"
-        }
-        "cgroup-bfq" => "the same, with the disk on BFQ, which heeds the I/O weight",
-        "suspend" => "frozen every other second, whatever the foreground does",
-        "headroom" => {
-            "a CPU quota that follows the load every 5 s and leaves a fifth free, in the manner of Meta's sideloader"
-        }
-        "smart" => "held in the foreground's busy periods (Yan et al., 2012)",
-        "manners" => "held when its own progress falls (Douceur & Bolosky, 1999)",
-        "lull" => "lull run at its defaults, or with the flags shown",
-        _ => "",
-    }
-}
-
 /// What the tail of a pair's latencies is called.
 pub(super) const fn tail(pair: &Pair) -> &'static str {
     if pair.few_requests.is_some() { "longest" } else { "p99" }

@@ -22,6 +22,7 @@ use lull_core::Nanos;
 use super::apps::{HELD, Verdicts};
 use super::table::figures;
 use crate::Error;
+use crate::contender::known;
 use crate::error::Context;
 use crate::experiment::apps::args::terms_line;
 use crate::record::{Host, Record, Run};
@@ -216,13 +217,13 @@ fn contenders(records: &[Record]) -> String {
             runs.push(run);
         }
     }
-    runs.sort_by_key(|run| crate::contender::rank(&run.contender));
+    runs.sort_by_key(|run| known::rank(&run.contender));
     for run in runs {
         let _ = write!(
             text,
             "<tr><td>{}<td>{}<td>{}</tr>",
             escaped(&run.contender),
-            escaped(super::apps::description(&run.contender)),
+            escaped(known::named(&run.contender).map_or("", |known| known.what)),
             exactly(run)
         );
     }

@@ -12,6 +12,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::Error;
+use crate::contender::known::named;
 use crate::stats::Summary;
 use crate::study::cpu::tail;
 use crate::study::figures::intensity_of;
@@ -25,33 +26,13 @@ type FrontierChart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoo
 
 pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
 pub(super) const FAINT: RGBColor = RGBColor(225, 225, 225);
+/// That of contenders without a name, as lull's variants.
+const OTHER: u32 = 0x6e_be_96;
 
 /// The colour of a contender.
 pub(super) fn color(contender: &str) -> RGBColor {
-    match contender {
-        "alone" | "again" => RGBColor(140, 140, 140),
-        "solo" => RGBColor(180, 180, 180),
-        "none" => RGBColor(208, 68, 55),
-        "nice+ionice" => RGBColor(176, 98, 32),
-        "nice" => RGBColor(235, 160, 55),
-        "bfq" | "cpu.idle" | "htb" => RGBColor(84, 112, 208),
-        "idle" | "sched-idle" | "bbr" => RGBColor(150, 100, 180),
-        "idle-group" => RGBColor(112, 66, 140),
-        "nice-group" => RGBColor(205, 120, 20),
-        "confined" => RGBColor(20, 90, 120),
-        "confined-nice" => RGBColor(120, 60, 20),
-        "cgroup" => RGBColor(196, 130, 214),
-        "cgroup-bfq" => RGBColor(128, 148, 232),
-        "headroom" | "dscp" => RGBColor(138, 106, 85),
-        "rate" => RGBColor(225, 140, 40),
-        "lp" => RGBColor(31, 163, 189),
-        "vegas" => RGBColor(165, 154, 45),
-        "suspend" => RGBColor(165, 154, 45),
-        "smart" => RGBColor(31, 163, 189),
-        "manners" | "cpulimit" => RGBColor(224, 85, 155),
-        "lull" => RGBColor(31, 157, 99),
-        _ => RGBColor(110, 190, 150),
-    }
+    let [_, red, green, blue] = named(contender).map_or(OTHER, |known| known.color).to_be_bytes();
+    RGBColor(red, green, blue)
 }
 
 pub(super) fn font(size: u32) -> TextStyle<'static> {

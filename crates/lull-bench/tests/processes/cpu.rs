@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use lull_bench::contender::Contender;
 use lull_bench::contender::group::{CpuGroup, Use};
+use lull_bench::contender::known::CPU;
 use lull_bench::experiment::ledger::shuffled;
 use lull_bench::process::{Options, Proc, lines};
 use lull_bench::record::{self, Record};
@@ -173,7 +174,7 @@ pub(super) fn an_interrupted_cpu_measurement() -> Outcome {
         let seed = (1_u64..)
             .find(|seed| {
                 let all = ["alone", "solo", "headroom"]
-                    .map(|name| Contender::of_cpu(name).unwrap_or(Contender::Solo));
+                    .map(|name| Contender::among(CPU)(name).unwrap_or(Contender::Solo));
                 shuffled(&all, "serve-50", *seed, 1).first() == Some(&Contender::Headroom)
             })
             .map(|seed| seed.to_string())

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use lull_core::Nanos;
 
 use crate::contender::Contender;
+use crate::contender::known::APPS;
 use crate::experiment::args::{Common, unlearnt};
 use crate::units::{Bytes, seconds, size};
 
@@ -112,7 +113,7 @@ pub struct AppsArgs {
           value_parser = clap::value_parser!(u32).range(1..=64))]
     pub instances: Vec<u32>,
     /// Contenders to compare, with commas between them; alone and solo are always there, as references.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_apps,
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::among(APPS),
           default_values = DEFAULT_CONTENDERS)]
     pub contenders: Vec<Contender>,
     /// Seconds before the counting begins, in runs of contenders that are fixed.

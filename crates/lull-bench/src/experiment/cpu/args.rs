@@ -3,6 +3,7 @@
 use lull_core::Nanos;
 
 use crate::contender::Contender;
+use crate::contender::known::CPU;
 use crate::experiment::args::{Common, unlearnt};
 use crate::load::think::Spread;
 use crate::units::{Bytes, seconds, size, whole};
@@ -50,7 +51,7 @@ pub struct CpuArgs {
           default_values = ["serve-50", "serve-50-at-20", "serve-10", "serve-80", "wakeup", "integer"])]
     pub cases: Vec<CpuCase>,
     /// Contenders to compare; alone and solo are always there, as references.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_cpu,
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::among(CPU),
           default_values = ["none", "nice", "sched-idle", "cpu.idle", "headroom", "cpulimit", "smart", "lull"])]
     pub contenders: Vec<Contender>,
     /// What lull may cost the foreground, for all cases that do not say it themselves [default: lull's own].

@@ -2,6 +2,7 @@ use clap::Parser;
 use lull_linux::sense::machine::MachineTimes;
 
 use super::*;
+use crate::contender::known::CPU;
 use crate::load::LoadReport;
 use crate::record::Background;
 
@@ -31,7 +32,7 @@ fn references_are_always_there_and_only_contenders_of_the_cpu() {
 #[test]
 fn contenders_that_learn_get_time_to_settle() {
     let given = args(&["--warmup", "2", "--settle", "20"]);
-    let learners = ["headroom", "smart", "lull"].map(|name| Contender::of_cpu(name).unwrap());
+    let learners = ["headroom", "smart", "lull"].map(|name| Contender::among(CPU)(name).unwrap());
     for contender in given.contenders() {
         let expected = if learners.contains(&contender) { 20.0 } else { 2.0 };
         assert!((given.warmup_s(&contender) - expected).abs() < 1e-9, "{}", contender.name());

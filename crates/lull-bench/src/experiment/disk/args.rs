@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::contender::Contender;
+use crate::contender::known::DISK;
 use crate::experiment::args::Common;
 use crate::units::{Bytes, percent, seconds, size, some_seconds};
 
@@ -36,7 +37,7 @@ pub struct DiskArgs {
           default_values = ["parallel", "libaio", "files", "short", "slow", "sequential", "quiet"])]
     pub cases: Vec<DiskCase>,
     /// Contenders to compare; alone and solo are always there, as references.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_disk,
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::among(DISK),
           default_values = ["none", "nice+ionice", "bfq", "idle", "lull"])]
     pub contenders: Vec<Contender>,
     /// Further lull contenders, one for each pair of these preemption intervals and the --depths: the frontier.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::contender::Contender;
+use crate::contender::known::MEMORY;
 use crate::experiment::args::Common;
 
 /// The cases.
@@ -74,7 +75,7 @@ pub struct MemoryArgs {
           default_values = ["host-first", "guest-first", "page-out", "cache", "wal", "quiet"])]
     pub cases: Vec<MemoryCase>,
     /// Contenders to compare; alone and solo are always there, as references. Each case takes those that have to do with it.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_memory,
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::among(MEMORY),
           default_values = ["again", "none", "nice+ionice", "bfq", "limit", "nocache", "dirty-bytes", "lull", "lull-now"])]
     pub contenders: Vec<Contender>,
     /// Divide the sizes of files, of the memory that caches them, and the bounds on dirty pages by this: 8 for a quick look. With --figures all sizes.

@@ -6,6 +6,7 @@ use super::args::MemoryArgs;
 use super::case::Case;
 use super::{does_work, had, minutes};
 use crate::contender::Contender;
+use crate::contender::known::MEMORY;
 use crate::experiment::told::Told;
 use crate::record::Background;
 
@@ -50,7 +51,7 @@ fn a_small_job_counts_at_the_defaults_alone() {
     let args = |words: &[&str]| Command::try_parse_from([&["bench"], words].concat()).unwrap().args;
     let counts = |words: &[&str], contender: &str| {
         let mut notes = Vec::new();
-        let counts = had(&args(words), &Contender::of_memory(contender).unwrap(), &told, &mut notes);
+        let counts = had(&args(words), &Contender::among(MEMORY)(contender).unwrap(), &told, &mut notes);
         (counts, notes.len())
     };
     assert_eq!(counts(&[], "lull"), (true, 1));

@@ -4,6 +4,7 @@ use clap::builder::ArgPredicate;
 use lull_core::{Interval, IntervalChoice, Nanos};
 
 use crate::contender::Contender;
+use crate::contender::known::NET;
 use crate::experiment::args::Common;
 use crate::units::{percent, seconds};
 
@@ -80,7 +81,7 @@ pub struct NetArgs {
     #[arg(long, value_name = "N", value_enum, value_delimiter = ',', num_args = 0..=1, default_missing_value = "9,11,12")]
     pub figure: Vec<PaperFigure>,
     /// Contenders to compare; alone and solo are always there, as references.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::of_net,
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::among(NET),
           default_value_if("figure", ArgPredicate::IsPresent, sweep::CONTENDERS),
           default_values = ["again", "none", "dscp", "htb", "rate", "bbr", "cubic", "lp", "vegas", "lull"])]
     pub contenders: Vec<Contender>,

@@ -104,17 +104,6 @@ fn records_of_other_experiments_get_none_of_this() {
 }
 
 #[test]
-fn every_contender_of_the_comparison_is_described() {
-    let names = ["alone", "solo"]
-        .into_iter()
-        .map(str::to_owned)
-        .chain(crate::experiment::apps::args::DEFAULT_CONTENDERS.iter().map(|name| (*name).to_owned()));
-    for name in names {
-        assert!(!description(&name).is_empty(), "{name}");
-    }
-}
-
-#[test]
 fn the_page_has_how_the_server_was_started() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::open(dir.path()).unwrap();

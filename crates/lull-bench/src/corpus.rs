@@ -21,6 +21,8 @@ use crate::error::Context;
 use crate::units::{Bytes, whole};
 use crate::{Error, stop};
 
+/// A file or a tree counts as cold when less than this share of it is cached.
+pub const COLD: f64 = 0.01;
 const CHUNK: u64 = Bytes::MIB;
 const STAMP: &str = "complete";
 const FILES_PER_DIRECTORY: usize = 64;

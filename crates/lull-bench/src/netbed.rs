@@ -31,6 +31,7 @@
 //!
 //! Units: rates in megabits per second, times in nanoseconds, sizes in bytes.
 
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 
@@ -38,6 +39,7 @@ use lull_core::Nanos;
 use lull_linux::gate::qdisc::arrangement;
 
 use crate::Error;
+use crate::process::words;
 
 pub mod delay;
 pub mod namespace;
@@ -129,6 +131,11 @@ impl Host {
     /// Its IPv6 address.
     pub fn v6(&self) -> IpAddr {
         self.v6.into()
+    }
+
+    /// What comes before a command line that is to run here.
+    pub fn entering(&self) -> Vec<OsString> {
+        words(&format!("nsenter --net={} --", self.namespace.path()))
     }
 
     /// A program that will run here.

@@ -227,6 +227,14 @@ impl Record {
 }
 
 impl Run {
+    /// Says so where requests of the foreground were given up.
+    pub fn note_given_up(&mut self) {
+        let given_up = self.foreground.as_ref().map_or(0, |report| report.unfinished);
+        if given_up > 0 {
+            self.notes.push(format!("{given_up} requests were given up, so latencies are underestimated"));
+        }
+    }
+
     /// Share of the time in which the background was held, by the control's own account; none if there is none.
     pub fn held_share(&self) -> Option<f64> {
         // Records of older versions have the time in the control's summary only.

@@ -1,5 +1,6 @@
 //! The few conversions between whole numbers and figures, and what options say in numbers. Sizes are the policy crate's.
 
+use clap::ValueEnum;
 use lull_core::Nanos;
 pub use lull_core::base::bytes::{Bytes, ParseBytesError, size};
 
@@ -12,6 +13,16 @@ pub fn mb_per_s(bytes_per_s: f64) -> f64 {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float to int casts saturate")]
 pub fn whole(value: f64) -> u64 {
     value.round() as u64
+}
+
+/// A time from seconds.
+pub fn nanos(seconds: f64) -> Nanos {
+    Nanos(whole(seconds * 1e9))
+}
+
+/// The name of a choice on the command line.
+pub fn name(choice: &impl ValueEnum) -> String {
+    choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 /// So many of something, in words: `1 round`, `2 rounds`.

@@ -12,7 +12,7 @@ use crate::experiment::disturbance::Around;
 use crate::experiment::trial::{self, Foreground, Job, Tick, Window};
 use crate::experiment::{SETTLE, ledger};
 use crate::load::Latency;
-use crate::process::{Program, shown};
+use crate::process::Program;
 use crate::record::{self, Background, Record, Run, Unmet, Writer};
 use crate::report::picture::{self, Panel};
 use crate::report::table;
@@ -38,7 +38,7 @@ pub(super) trait Act {
     /// Time of each turn that is not counted.
     fn warmup(&self) -> Nanos;
     /// The foreground of a round.
-    fn foreground(&self, round: u32) -> Box<dyn Foreground>;
+    fn foreground(&self, round: u32) -> Foreground;
     /// The background, without control; what earlier turns have left of it is removed.
     fn job(&self, program: &Program) -> Result<Job, Error>;
     /// The background's work per second, with its unit.
@@ -128,34 +128,22 @@ impl Stage<'_> {
         // Dropped after everything that runs in it.
         let group = contender.group()?;
         let job = if contender.has_background() {
-            let mut job = self.act.job(self.program)?;
-            job.argv = contender.wrap(job.argv, self.program);
-            if let Some(group) = &group {
-                job.argv = group.wrap(job.argv);
-            }
-            Some(job)
+            Some(self.act.job(self.program)?.under(contender, group.as_ref(), self.program))
         } else {
             None
         };
-        let command = job.as_ref().map(|job| shown(&job.argv));
         let foreground = contender.has_foreground().then(|| self.act.foreground(round));
         thread::sleep(SETTLE);
         let around = Around::begin();
-        let outcome =
-            trial::run(foreground.as_deref(), job, window, self.program, &mut |tick| display.show(&tick))?;
+        let run =
+            trial::run(foreground.as_ref(), job, window, self.program, &mut |tick| display.show(&tick))?;
         Ok(Run {
             case: self.case.to_owned(),
             contender: contender.name(),
             round,
-            command,
             control: group.iter().flat_map(|group| group.told().iter().cloned()).collect(),
-            foreground_command: foreground.map(|front| shown(&front.argv(window, self.program))),
-            foreground: outcome.foreground,
-            background: outcome.background,
             disturbance: around.end().and_then(|spent| spent.beside(None, None)),
-            counted: true,
-            notes: outcome.notes,
-            ..Run::default()
+            ..run
         })
     }
 

@@ -14,7 +14,7 @@ use crate::Error;
 use crate::contender::{self, Contender};
 use crate::experiment::apps::case::{self, Places};
 use crate::experiment::apps::{Work, packages};
-use crate::experiment::cpu::case::{Front, Requests, calibrate};
+use crate::experiment::cpu::case::{Requests, calibrate};
 use crate::experiment::trial::{Foreground, Job, Meter};
 use crate::load::think::Spread;
 use crate::process::Program;
@@ -40,9 +40,7 @@ pub(super) struct Serving {
 impl Serving {
     /// Makes the project, and finds out how much work a request is.
     pub(super) fn prepare(data: &Path, program: &Program) -> Result<Self, Error> {
-        let missing = packages::missing(packages::of_work(Work::Compile));
-        if !missing.is_empty() {
-            let detail = format!("not installed; install with: {}", packages::line(&missing));
+        if let Some(detail) = packages::obstacle(packages::of_work(Work::Compile)) {
             return Err(Error::Unmet { what: "a compile".to_owned(), detail });
         }
         let places = Places::make(data, 0, Bytes(0), SEED)?;
@@ -77,15 +75,13 @@ impl Act for Serving {
         Nanos::from_secs(1)
     }
 
-    fn foreground(&self, round: u32) -> Box<dyn Foreground> {
-        Box::new(Front::serve(LOAD, &self.requests, None).in_round(SEED, round))
+    fn foreground(&self, round: u32) -> Foreground {
+        self.requests.served(LOAD).in_round(SEED, round)
     }
 
     fn job(&self, program: &Program) -> Result<Job, Error> {
         self.places.clear()?;
-        let mut prepared = case::prepare(Work::Compile, self.instances, &self.places, program)?;
-        let argv = std::mem::take(&mut prepared.argv);
-        let (job, _) = prepared.job(argv);
+        let job = case::prepare(Work::Compile, self.instances, &self.places, program)?;
         Ok(Job { meter: Meter::Lines(Box::new(compiled)), ..job })
     }
 

@@ -12,7 +12,7 @@ use super::act::{Act, SEED};
 use crate::contender::Contender;
 use crate::corpus::{self, Sizes};
 use crate::experiment::disk::{FILE, checksums, finished_file};
-use crate::experiment::trial::{Foreground, Job, Meter, Reader};
+use crate::experiment::trial::{Foreground, Job};
 use crate::process::{Program, shown};
 use crate::units::{Bytes, mb_per_s};
 use crate::{Error, clock};
@@ -67,14 +67,12 @@ impl Act for Reading {
         Nanos::from_millis(500)
     }
 
-    fn foreground(&self, _round: u32) -> Box<dyn Foreground> {
-        let file = self.file.clone();
-        Box::new(Reader { file, think: THINK, exponential: false, seed: SEED })
+    fn foreground(&self, _round: u32) -> Foreground {
+        Foreground::reader(&self.file, THINK, false, SEED)
     }
 
     fn job(&self, _program: &Program) -> Result<Job, Error> {
-        let meter = Meter::Lines(Box::new(finished_file));
-        Ok(Job { argv: checksums(&self.files), meter, leash: false, at_once: false })
+        Ok(Job::of_lines(checksums(&self.files), finished_file))
     }
 
     fn speed(&self, per_s: f64) -> String {

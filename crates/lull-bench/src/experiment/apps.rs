@@ -22,24 +22,25 @@
 //! | `resume` | what an earlier start has done |
 //! | [`watch`] | CPUs and state of the background over time |
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lull_core::Nanos;
 
+use super::SETTLE;
 use super::cpu::group_of;
+use super::data_directory;
 use super::disturbance::Around;
-use super::ledger::{Ledger, Plan};
-use super::quiet::COLD;
+use super::ledger::Ledger;
+use super::measurement::{Measurement, Setup};
 use super::told::{self, Told};
-use super::trial::{self, Foreground, Window};
-use super::{SETTLE, data_directory};
+use super::trial::{self, Window};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
-use crate::contender::scheduler::{Guard, SYS_BLOCK};
+use crate::corpus::COLD;
 use crate::error::Context;
-use crate::process::{Program, shown};
+use crate::process::Program;
 use crate::record::{Host, Run};
-use crate::units::{count, whole};
+use crate::units::{count, name, nanos};
 use crate::{Error, clock, progress, stop};
 
 pub mod args;
@@ -51,10 +52,10 @@ pub mod watch;
 
 pub use args::{App, AppsArgs, Work};
 
-use args::{case_name, name};
+use args::case_name;
 use case::Places;
 use resume::same_terms;
-use server::{Front, Server};
+use server::Server;
 use watch::Watch;
 
 /// Share of the CPUs that the headroom controller leaves free, in percent, and how often it adapts.
@@ -69,32 +70,26 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     group::sweep();
     progress::sweep();
     told::sweep(&args.common.out);
-    let program = &args.common.program(program)?;
+    let program = args.common.program(program)?;
     let terms = args.terms();
     same_terms(&args.common.out, &terms)?;
     let directory = data_directory(&args.dir)?.join("apps");
     std::fs::create_dir_all(&directory).at("create", &directory)?;
-    let (host, _awake) = args.common.prepare(&directory, program);
+    let (host, awake) = args.common.prepare(&directory, &program);
     let host = Host { terms, ..host };
-    let disk = host.disk.clone();
-    let ledger = Ledger::resume(&args.common.out, host)?;
-    let mut bench =
-        Bench { args, program, disk, ledger, directory: directory.clone(), contenders: Vec::new() };
+    let mut measurement = Measurement::with(&args.common, program, host, awake, Ledger::resume)?;
+    measurement.setup.smart_window = args.smart_window;
+    let mut bench = Bench { args, measurement, directory: directory.clone(), contenders: Vec::new() };
     let measured = bench.measure();
     if matches!(measured, Err(Error::Interrupted)) && !bench.contenders.is_empty() {
         eprintln!("interrupted: {}; the same command goes on", bench.state(&args.cases()));
     }
-    if args.clean {
-        std::fs::remove_dir_all(&directory).at("remove", &directory)?;
-    }
-    args.common.conclude(measured, &bench.ledger)
+    bench.measurement.conclude(measured, args.clean.then_some(&directory))
 }
 
 struct Bench<'a> {
     args: &'a AppsArgs,
-    program: &'a Program,
-    disk: Option<String>,
-    ledger: Ledger,
+    measurement: Measurement<'a>,
     directory: PathBuf,
     /// Those that can run here.
     contenders: Vec<Contender>,
@@ -112,15 +107,12 @@ impl Bench<'_> {
         }
         eprintln!("making data files in {}", self.directory.display());
         let places = Places::make(&self.directory, args.trees(), args.tree_size, args.common.seed)?;
-        for contender in args.contenders() {
-            stop::check()?;
-            match Equipped::of(&contender, args).obstacle(self.disk.as_deref(), self.program) {
-                None => {
-                    eprintln!("contender {}", Equipped::of(&contender, args).about(self.program));
-                    self.contenders.push(contender);
-                }
-                Some(detail) => self.ledger.unmet("all", Some(&contender), detail)?,
-            }
+        self.contenders = self.measurement.able("all", args.contenders(), None, |_| None)?;
+        for contender in &self.contenders {
+            let Setup { program, .. } = &self.measurement.setup;
+            let about = self.measurement.setup.started(contender, &[]).about(program);
+            let command = about.split_once(": ").map_or(about.as_str(), |(_, command)| command);
+            eprintln!("contender {}: {command}", contender.name());
         }
         let cases = args.cases();
         let is_done = cases.iter().all(|case| self.is_done(case));
@@ -142,35 +134,32 @@ impl Bench<'_> {
             return Ok(());
         }
         let place = self.directory.join(name(&app));
-        let lacks = packages::missing(packages::of_app(app));
-        if !lacks.is_empty() {
-            let detail = format!("not installed; install with: {}", packages::line(&lacks));
-            return self.ledger.unmet(&name(&app), None, detail);
+        if let Some(detail) = packages::obstacle(packages::of_app(app)) {
+            return self.measurement.ledger.unmet(&name(&app), None, detail);
         }
         if app == App::Postgres {
             self.sessions()?;
         }
-        eprintln!("starting {}", name(&app));
-        let mut server = match Server::start(app, self.args, &place) {
-            Ok(server) => server,
-            Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(error) => return self.ledger.unmet(&name(&app), None, error.to_string()),
-        };
-        let mut is_new = true;
+        let mut server: Option<Server> = None;
         for (work, instances) in cases {
             // What one case did to it must not take the others away; and the log of Redis only grows.
-            let is_spent = app == App::Redis && !is_new;
-            is_new = false;
-            if is_spent || server.check().is_err() {
-                eprintln!("starting {} again", name(&app));
-                drop(server);
-                server = match Server::start(app, self.args, &place) {
-                    Ok(server) => server,
-                    Err(Error::Interrupted) => return Err(Error::Interrupted),
-                    Err(error) => return self.ledger.unmet(&name(&app), None, error.to_string()),
-                };
+            if server.as_mut().is_some_and(|server| app == App::Redis || server.check().is_err()) {
+                server = None;
             }
-            self.case(&mut server, app, work, instances, places)?;
+            let running = match server.take() {
+                Some(server) => server,
+                None => {
+                    eprintln!("starting {}", name(&app));
+                    match Server::start(app, self.args, &place) {
+                        Ok(server) => server,
+                        Err(Error::Interrupted) => return Err(Error::Interrupted),
+                        Err(error) => {
+                            return self.measurement.ledger.unmet(&name(&app), None, error.to_string());
+                        }
+                    }
+                }
+            };
+            self.case(server.insert(running), app, work, instances, places)?;
         }
         drop(server);
         std::fs::remove_dir_all(&place).at("remove", &place)
@@ -179,7 +168,7 @@ impl Bench<'_> {
     /// Records that nice and SCHED_IDLE count only within a session here: each of PostgreSQL's processes begins one, so they hardly tell such a
     /// job from it. That is so for a user as well, and stays as it is.
     fn sessions(&mut self) -> Result<(), Error> {
-        if !self.ledger.is_autogrouped() {
+        if !self.measurement.ledger.is_autogrouped() {
             return Ok(());
         }
         let confined = |contender: &&Contender| {
@@ -194,7 +183,7 @@ impl Bench<'_> {
              begins one; measured as a user of this machine would have it",
             names.join(", ")
         );
-        self.ledger.unmet(&name(&App::Postgres), None, detail)
+        self.measurement.ledger.unmet(&name(&App::Postgres), None, detail)
     }
 
     fn case(
@@ -206,147 +195,79 @@ impl Bench<'_> {
         places: &Places,
     ) -> Result<(), Error> {
         let case = case_name(app, work, instances);
-        let lacks = packages::missing(packages::of_work(work));
-        if !lacks.is_empty() {
-            let detail = format!("not installed; install with: {}", packages::line(&lacks));
-            return self.ledger.unmet(&case, None, detail);
+        let obstacle = packages::obstacle(packages::of_work(work))
+            .or_else(|| case::lacks_option(work))
+            .or_else(|| case::lacks_room(work, instances, self.args.tree_size, &places.scratch));
+        if let Some(detail) = obstacle {
+            return self.measurement.ledger.unmet(&case, None, detail);
         }
-        if let Some(detail) = case::lacks_option(work) {
-            return self.ledger.unmet(&case, None, detail);
-        }
-        if let Some(detail) = case::lacks_room(work, instances, self.args.tree_size, &places.scratch) {
-            return self.ledger.unmet(&case, None, detail);
-        }
-        let (args, program, disk) = (self.args, self.program, self.disk.clone());
-        let length = seconds(args.common.seconds);
         eprintln!("{case}: {}", self.state(std::slice::from_ref(&case)));
-        let plan =
-            Plan { contenders: self.contenders.clone(), seed: args.common.seed, rounds: args.common.rounds };
-        self.ledger.rounds(&case, &plan, &mut |contender, round| {
+        let args = self.args;
+        let Measurement { setup, ledger, .. } = &mut self.measurement;
+        let seed = args.common.seed;
+        ledger.rounds(&case, &self.contenders, seed, args.common.rounds, &mut |contender, round| {
             server.check()?;
-            let equipped = Equipped::of(contender, args);
-            let window = Window { warmup: seconds(args.warmup_s(contender)), length };
-            let front = server.front(args.common.seed, round);
-            let (served, job) = ((&*server, &front), (work, instances, places));
-            let mut run = one(&equipped, served, job, window, program, disk.as_deref(), &args.common.out)?;
-            run.case.clone_from(&case);
+            let mut run = one(args, setup, contender, (server, round), (work, instances, places))?;
             run.notes.extend(args.unlearnt(contender));
             Ok(run)
         })
     }
 }
 
-/// A contender with what the arguments add to its command line. Its name in the records stays.
-#[derive(Clone, Debug)]
-struct Equipped {
-    contender: Contender,
-    flags: Vec<String>,
-}
-
-impl Equipped {
-    fn of(contender: &Contender, args: &AppsArgs) -> Self {
-        let flags = match contender {
-            Contender::Lull(own) => args.common.flags(own).collect(),
-            other => other.policy_flags(args.smart_window).into_iter().flatten().collect(),
-        };
-        Self { contender: contender.clone(), flags }
-    }
-
-    /// The contender that is started: lull with these flags after its own.
-    fn started(&self, last: &[String]) -> Contender {
-        if !self.contender.is_run() {
-            return self.contender.clone();
-        }
-        Contender::Lull([&self.flags, last].concat())
-    }
-
-    fn obstacle(&self, disk: Option<&str>, program: &Program) -> Option<String> {
-        self.started(&[]).obstacle(disk, program)
-    }
-
-    /// The name and the command, for the report.
-    fn about(&self, program: &Program) -> String {
-        let about = self.started(&[]).about(program);
-        let command = about.split_once(": ").map_or(about.as_str(), |(_, command)| command);
-        format!("{}: {command}", self.contender.name())
-    }
-}
-
 /// One contender's run.
 fn one(
-    equipped: &Equipped,
-    (server, front): (&Server, &Front),
+    args: &AppsArgs,
+    setup: &Setup<'_>,
+    contender: &Contender,
+    (server, round): (&Server, u32),
     (work, instances, places): (Work, u32, &Places),
-    window: Window,
-    program: &Program,
-    disk: Option<&str>,
-    out: &Path,
 ) -> Result<Run, Error> {
-    let contender = &equipped.contender;
-    let mut control = Vec::new();
-    let _scheduler = match (contender.scheduler(), disk) {
-        (Some(wanted), Some(disk)) => {
-            let guard = Guard::select(Path::new(SYS_BLOCK), disk, wanted)?;
-            control.push(guard.told(wanted));
-            Some(guard)
-        }
-        _ => None,
-    };
+    let scheduler = setup.select(contender, None, None)?;
     places.clear()?;
     // What earlier runs, or the making of the trees, left to be written would be written beside this one.
     nix::unistd::sync();
     let cached = places.chill(work, instances)?;
     // Dropped after everything that runs in it.
     let group: Option<CpuGroup> = group_of(contender, HEADROOM.0, HEADROOM.1)?;
-    control.extend(group.iter().flat_map(|group| group.told().iter().cloned()));
-    let told = Told::create(out)?;
-    let (mut command, mut job, mut keep) = (None, None, None);
+    let told = Told::create(&args.common.out)?;
+    let program = &setup.program;
+    let mut job = None;
     if contender.has_background() {
-        let mut prepared = case::prepare(work, instances, places, program)?;
-        let mut argv = equipped.started(&told.flags()).wrap(std::mem::take(&mut prepared.argv), program);
-        if let Some(group) = &group {
-            argv = group.wrap(argv);
-        }
-        command = Some(shown(&argv));
-        let (ready, file) = prepared.job(argv);
-        (job, keep) = (Some(ready), file);
+        let prepared = case::prepare(work, instances, places, program)?;
+        job = Some(prepared.under(&setup.started(contender, &told.flags()), group.as_ref(), program));
     }
     std::thread::sleep(SETTLE);
-    let foreground = contender.has_foreground().then_some(front as &dyn Foreground);
+    let foreground = server.foreground(args.common.seed, round);
+    let foreground = contender.has_foreground().then_some(&foreground);
+    let window = Window { warmup: nanos(args.warmup_s(contender)), length: nanos(args.common.seconds) };
     let mut watch = Watch::begin(clock::now());
     let (around, served) = (Around::begin(), server.cpu_time());
-    let outcome =
+    let mut run =
         trial::run(foreground, job, window, program, &mut |tick| watch.look(clock::now(), tick.background))?;
     let frozen = group.as_ref().and_then(CpuGroup::frozen);
     let served_s = server.cpu_time().since(served).as_secs_f64();
-    let disturbance = around.end().and_then(|spent| {
-        let asked_s =
-            outcome.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
+    run.disturbance = around.end().and_then(|spent| {
+        let asked_s = run.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
         // Shell loops end by a signal, their processes unwaited for; so what was seen of them stands for all of their life.
         let background_s = watch.background_cpus().map(|cpus| cpus * spent.elapsed.as_secs_f64());
         spent.beside(asked_s.map(|asked_s| asked_s + served_s), background_s)
     });
-    drop(keep);
-    let ended = outcome.foreground.as_ref().map_or(Nanos::MAX, |report| Nanos(report.ended_ns));
-    let mut notes = outcome.notes;
     let is_cold = cached < COLD || !contender.has_background();
     if !is_cold {
-        notes.push(format!("{:.0}% of a tree was cached when it began", cached * 100.0));
+        run.notes.push(format!("{:.0}% of a tree was cached when it began", cached * 100.0));
     }
-    if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
-        notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
-    }
-    if outcome.foreground.as_ref().is_some_and(|report| report.requests == 0) {
-        notes.push(
+    run.note_given_up();
+    if run.foreground.as_ref().is_some_and(|report| report.requests == 0) {
+        run.notes.push(
             "no request of the foreground ended in the counted time: a longer one is needed".to_owned(),
         );
     }
-    if outcome.background.as_ref().is_some_and(|background| background.bytes == 0) {
-        notes.push("the background got nothing done that could be counted".to_owned());
+    if run.background.as_ref().is_some_and(|background| background.bytes == 0) {
+        run.notes.push("the background got nothing done that could be counted".to_owned());
     }
-    let (mut summary, was_controlled) = told.of(contender, &mut notes);
+    let (mut summary, was_controlled) = told.of(contender, &mut run.notes);
     let told_s = |name: &str| Some(summary.as_ref()?.get(name)?.as_f64()? / 1e9);
-    let (held_s, controlled_s) = match frozen {
+    (run.held_s, run.controlled_s) = match frozen {
         Some((frozen, all)) => (Some(frozen.as_secs_f64()), Some(all.as_secs_f64())),
         None => (told_s("held_ns"), told_s("wall_ns")),
     };
@@ -355,28 +276,18 @@ fn one(
         summary.remove("command");
     }
     places.clear()?;
+    let selected = scheduler.iter().map(|guard| guard.told(contender.scheduler().unwrap_or_default()));
+    let grouped = group.iter().flat_map(|group| group.told().iter().cloned());
+    let ended = run.foreground.as_ref().map_or(Nanos::MAX, |report| Nanos(report.ended_ns));
     Ok(Run {
-        contender: contender.name(),
-        command,
-        control,
-        foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
+        control: selected.chain(grouped).collect(),
         server: foreground.map(|_| server.commands().to_vec()).unwrap_or_default(),
         summary,
-        foreground: outcome.foreground,
-        background: outcome.background,
         counted_by: contender.has_background().then(|| case::counted_by(work).to_owned()),
-        disturbance,
         over_time: watch.until(ended),
-        held_s,
-        controlled_s,
         counted: is_cold && was_controlled,
-        notes,
-        ..Run::default()
+        ..run
     })
-}
-
-fn seconds(value: f64) -> Nanos {
-    Nanos(whole(value * 1e9))
 }
 
 #[cfg(test)]

@@ -122,16 +122,15 @@ impl Common {
         Err(Error::Argument { argument: format!("--lull {}", exe.display()), problem })
     }
 
-    /// The contender that is started: lull with the experiment's flags, those for every lull, and its own. Its name in
-    /// the records stays.
-    pub fn equipped(&self, contender: &Contender, first: &[String]) -> Contender {
-        let Contender::Lull(own) = contender else { return contender.clone() };
-        Contender::Lull(first.iter().cloned().chain(self.flags(own)).collect())
-    }
-
-    /// The flags of a lull contender: those for every one, then its own.
-    pub fn flags(&self, own: &[String]) -> impl Iterator<Item = String> {
-        words(&self.lull_args).chain(own.iter().cloned())
+    /// The contender that is started: a run of lull, whatever its policy, with the experiment's flags first; then those for every lull and its
+    /// own, or its policy with this window. Its name in the records stays.
+    pub fn started(&self, contender: &Contender, first: &[String], smart_window: Nanos) -> Contender {
+        let own: Vec<String> = match (contender, contender.policy_flags(smart_window)) {
+            (Contender::Lull(own), _) => words(&self.lull_args).chain(own.iter().cloned()).collect(),
+            (_, Some(policy)) => policy.to_vec(),
+            (other, None) => return other.clone(),
+        };
+        Contender::Lull([first, &own].concat())
     }
 
     /// Writes and prints the report: what was measured before an interruption is reported too.

@@ -18,16 +18,16 @@ use lull_core::Nanos;
 
 use super::SETTLE;
 use super::disturbance::{Around, Spent};
-use super::ledger::{Ledger, Plan};
+use super::measurement::{Measurement, Setup};
 use super::told::Told;
-use super::trial::{self, Foreground, Job, Meter, Outcome, ProgressFile, Window};
+use super::trial::{self, Window};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
 use crate::contender::headroom::{Controller, Policy};
 use crate::load::LoadReport;
-use crate::process::{Program, shown};
+use crate::process::Program;
 use crate::record::{Disturbance, Run, reported_cpu_slowdown};
-use crate::units::whole;
+use crate::units::nanos;
 use crate::{Error, stop};
 
 pub mod args;
@@ -47,7 +47,7 @@ const FLOOR_CPUS: f64 = 0.05;
 /// `lull bench cpu`: measures, then writes and prints the report.
 pub fn run_cpu(args: &CpuArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
-    if seconds(args.common.seconds) < args.beat.times(FEWEST_BEATS) {
+    if nanos(args.common.seconds) < args.beat.times(FEWEST_BEATS) {
         return Err(Error::Argument {
             argument: format!("--seconds {}", args.common.seconds),
             problem: format!(
@@ -57,13 +57,12 @@ pub fn run_cpu(args: &CpuArgs, program: &Program) -> Result<(), Error> {
         });
     }
     group::sweep();
-    let program = &args.common.program(program)?;
-    let (host, _awake) = args.common.prepare(Path::new("."), program);
-    let reads = calibrate(args, program)?;
-    let ledger = Ledger::open(&args.common.out, host)?;
-    let mut bench = Bench { args, program, ledger, reads };
-    let measured = args.cases.iter().try_for_each(|group| bench.case(&Case::of(*group, args, reads)));
-    args.common.conclude(measured, &bench.ledger)
+    let mut bench = Measurement::begin(&args.common, program, Path::new("."))?;
+    bench.setup.smart_window = args.smart_window();
+    let reads = calibrate(args, &bench.setup.program)?;
+    let mut cases = args.cases.iter().map(|group| Case::of(*group, args, reads));
+    let measured = cases.try_for_each(|case| measure(args, &case, &mut bench));
+    bench.conclude(measured, None)
 }
 
 /// How many random reads a request makes, found while nothing else runs.
@@ -76,155 +75,76 @@ fn calibrate(args: &CpuArgs, program: &Program) -> Result<u64, Error> {
     Ok(reads)
 }
 
-struct Bench<'a> {
-    args: &'a CpuArgs,
-    program: &'a Program,
-    ledger: Ledger,
-    reads: u64,
-}
-
-impl Bench<'_> {
-    fn case(&mut self, case: &Case) -> Result<(), Error> {
-        let mut contenders = Vec::new();
-        for contender in self.args.contenders() {
-            stop::check()?;
-            match with_args(&contender, self.args, &[]).started(&[]).obstacle(None, self.program) {
-                None => contenders.push(contender),
-                Some(detail) => self.ledger.unmet(&case.name, Some(&contender), detail)?,
-            }
+fn measure(args: &CpuArgs, case: &Case, bench: &mut Measurement<'_>) -> Result<(), Error> {
+    let contenders = bench.able(&case.name, args.contenders(), None, |_| None)?;
+    let (slack, note) = promise(args, case, &bench.setup.program);
+    let run_s = |contender: &Contender| args.warmup_s(contender) + args.common.seconds + AROUND_S;
+    bench.rounds(&case.name, &contenders, Some(&run_s), &mut |setup, contender, round| {
+        let mut run = one(args, setup, case, contender, &slack, round)?;
+        match contender {
+            Contender::Lull(_) => run.notes.extend(note.clone()),
+            Contender::Policy("smart") => run.notes.extend(args.unlearnt()),
+            _ => {}
         }
-        let (slack, note) = self.promise(case);
-        let length = seconds(self.args.common.seconds);
-        let round_s: f64 = contenders
-            .iter()
-            .map(|contender| self.args.warmup_s(contender) + self.args.common.seconds + AROUND_S)
-            .sum();
-        let run_s = round_s * f64::from(self.args.common.rounds);
-        eprintln!(
-            "{}: {} contenders, {} rounds of {} reads per request, about {run_s:.0} s",
-            case.name,
-            contenders.len(),
-            self.args.common.rounds,
-            self.reads
-        );
-        let plan = Plan { contenders, seed: self.args.common.seed, rounds: self.args.common.rounds };
-        let (args, program) = (self.args, self.program);
-        self.ledger.rounds(&case.name, &plan, &mut |contender, round| {
-            let window = Window { warmup: seconds(args.warmup_s(contender)), length };
-            let contender = with_args(contender, args, &slack);
-            let mut run = one(args, program, case, &contender, round, window)?;
-            match contender.contender {
-                Contender::Lull(_) => run.notes.extend(note.clone()),
-                Contender::Policy("smart") => run.notes.extend(args.unlearnt()),
-                _ => {}
-            }
-            Ok(run)
-        })
-    }
-
-    /// The flags by which lull is told how much it may cost in this case, and what to say if it does not know them.
-    fn promise(&self, case: &Case) -> (Vec<String>, Option<String>) {
-        let wanted = case.max_slowdown.or(self.args.max_slowdown.as_deref());
-        let Some(wanted) = wanted else { return (Vec::new(), None) };
-        let flags = ["--max-slowdown", wanted].map(str::to_owned).to_vec();
-        let refused = Contender::Lull(flags.clone()).obstacle(None, self.program);
-        match (refused, case.max_slowdown) {
-            // What the case is about cannot be asked for; what it does without is worth knowing.
-            (Some(_), Some(_)) => (Vec::new(), Some(format!("this lull knows no --max-slowdown {wanted}"))),
-            _ => (flags, None),
-        }
-    }
-}
-
-/// A contender with the flags that the command line and the case add to lull. Its name in the records stays.
-#[derive(Clone, Debug)]
-struct Equipped<'a> {
-    contender: &'a Contender,
-    flags: Vec<String>,
-}
-
-fn with_args<'a>(contender: &'a Contender, args: &CpuArgs, slack: &[String]) -> Equipped<'a> {
-    let flags = match contender {
-        Contender::Lull(own) => slack.iter().cloned().chain(args.common.flags(own)).collect(),
-        other => other.policy_flags(args.smart_window()).into_iter().flatten().collect(),
-    };
-    Equipped { contender, flags }
-}
-
-impl Equipped<'_> {
-    /// The contender that is started: lull with these flags before its own.
-    fn started(&self, first: &[String]) -> Contender {
-        if !self.contender.is_run() {
-            return self.contender.clone();
-        }
-        Contender::Lull([first, &self.flags].concat())
-    }
-}
-
-/// One contender's run.
-fn one(
-    args: &CpuArgs,
-    program: &Program,
-    case: &Case,
-    equipped: &Equipped<'_>,
-    round: u32,
-    window: Window,
-) -> Result<Run, Error> {
-    let contender = equipped.contender;
-    // Dropped after everything that runs in it.
-    let group = group_of(contender, args.headroom, args.headroom_period)?;
-    let told = Told::create(&args.common.out)?;
-    let (mut command, mut job, mut keep) = (None, None, None);
-    if contender.has_background() {
-        let (file, progress) = ProgressFile::create()?;
-        let hogs = program.load_argv(case.hogs.args(file.path()));
-        let mut argv = equipped.started(&told.flags()).wrap(hogs, program);
-        if let Some(group) = &group {
-            argv = group.wrap(argv);
-        }
-        command = Some(shown(&argv));
-        let at_once = matches!(contender, Contender::Policy(_));
-        job = Some(Job { argv, meter: Meter::Progress(Box::new(progress)), leash: true, at_once });
-        keep = Some(file);
-    }
-    let foreground = case.foreground.in_round(args.common.seed, round);
-    let foreground = contender.has_foreground().then_some(&foreground as &dyn Foreground);
-    std::thread::sleep(SETTLE);
-    let around = Around::begin();
-    let outcome = trial::run(foreground, job, window, program, &mut |_| ())?;
-    let disturbance = around.end().and_then(|spent| disturbance(spent, &outcome));
-    drop(keep);
-    let mut notes = outcome.notes;
-    if let Some(report) = outcome.foreground.as_ref().filter(|report| report.unfinished > 0) {
-        notes.push(format!("{} requests were given up, so latencies are underestimated", report.unfinished));
-    }
-    let overrun = outcome.foreground.as_ref().is_some_and(LoadReport::is_overrun);
-    if overrun {
-        notes.push("OVERRUN: the foreground's queue did not empty, so its ratios show nothing".to_owned());
-    }
-    let summary = if contender.is_run() { told.read(&mut notes) } else { None };
-    let reported = summary.as_ref().and_then(reported_cpu_slowdown);
-    Ok(Run {
-        case: case.name.clone(),
-        contender: contender.name(),
-        command,
-        foreground_command: foreground.map(|foreground| shown(&foreground.argv(window, program))),
-        foreground: outcome.foreground,
-        background: outcome.background,
-        reported,
-        disturbance,
-        overrun,
-        counted: true,
-        notes,
-        ..Run::default()
+        Ok(run)
     })
 }
 
+/// The flags by which lull is told how much it may cost in this case, and what to say if it does not know them.
+fn promise(args: &CpuArgs, case: &Case, program: &Program) -> (Vec<String>, Option<String>) {
+    let wanted = case.max_slowdown.or(args.max_slowdown.as_deref());
+    let Some(wanted) = wanted else { return (Vec::new(), None) };
+    let flags = ["--max-slowdown", wanted].map(str::to_owned).to_vec();
+    let refused = Contender::Lull(flags.clone()).obstacle(None, program);
+    match (refused, case.max_slowdown) {
+        // What the case is about cannot be asked for; what it does without is worth knowing.
+        (Some(_), Some(_)) => (Vec::new(), Some(format!("this lull knows no --max-slowdown {wanted}"))),
+        _ => (flags, None),
+    }
+}
+
+/// One contender's run; `slack` says to lull how much it may cost.
+fn one(
+    args: &CpuArgs,
+    setup: &Setup<'_>,
+    case: &Case,
+    contender: &Contender,
+    slack: &[String],
+    round: u32,
+) -> Result<Run, Error> {
+    // Dropped after everything that runs in it.
+    let group = group_of(contender, args.headroom, args.headroom_period)?;
+    let told = Told::create(&args.common.out)?;
+    let mut job = None;
+    if contender.has_background() {
+        let slack = if matches!(contender, Contender::Lull(_)) { slack } else { &[] };
+        let started = setup.started(contender, &[&told.flags(), slack].concat());
+        let mut hogs = case.hogs.job(&setup.program)?.under(&started, group.as_ref(), &setup.program);
+        hogs.at_once = matches!(contender, Contender::Policy(_));
+        job = Some(hogs);
+    }
+    let foreground = case.foreground_in(args.common.seed, round);
+    let foreground = contender.has_foreground().then_some(&foreground);
+    let window = Window { warmup: nanos(args.warmup_s(contender)), length: nanos(args.common.seconds) };
+    std::thread::sleep(SETTLE);
+    let around = Around::begin();
+    let mut run = trial::run(foreground, job, window, &setup.program, &mut |_| ())?;
+    run.disturbance = around.end().and_then(|spent| disturbance(spent, &run));
+    run.note_given_up();
+    run.overrun = run.foreground.as_ref().is_some_and(LoadReport::is_overrun);
+    if run.overrun {
+        let note = "OVERRUN: the foreground's queue did not empty, so its ratios show nothing";
+        run.notes.push(note.to_owned());
+    }
+    let summary = if contender.is_run() { told.read(&mut run.notes) } else { None };
+    run.reported = summary.as_ref().and_then(reported_cpu_slowdown);
+    Ok(run)
+}
+
 /// What others had of the machine while a trial ran.
-fn disturbance(spent: Spent, outcome: &Outcome) -> Option<Disturbance> {
-    let foreground =
-        outcome.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
-    let background = outcome.background.as_ref().map_or(Some(0.0), |work| {
+fn disturbance(spent: Spent, run: &Run) -> Option<Disturbance> {
+    let foreground = run.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
+    let background = run.background.as_ref().map_or(Some(0.0), |work| {
         // Without a known cost of control, the job's processes were not all waited for.
         work.cpu_s.filter(|_| work.control_cpu_s.is_some())
     });
@@ -250,10 +170,6 @@ pub(super) fn group_of(
         group.control(Controller::start(quota, policy)?, policy);
     }
     Ok(group)
-}
-
-fn seconds(value: f64) -> Nanos {
-    Nanos(whole(value * 1e9))
 }
 
 #[cfg(test)]

@@ -25,17 +25,6 @@ pub struct Ledger {
     told: Vec<Unmet>,
 }
 
-/// What is run in turn.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The contenders of every round.
-    pub contenders: Vec<Contender>,
-    /// Seed of their order.
-    pub seed: u64,
-    /// How often each runs.
-    pub rounds: u32,
-}
-
 impl Ledger {
     /// Begins a measurement on this host, in the records of a directory.
     pub fn open(directory: &Path, host: Host) -> Result<Self, Error> {
@@ -103,25 +92,29 @@ impl Ledger {
         Err(Error::Unmet { what: "anything to report".to_owned(), detail })
     }
 
-    /// Runs every contender once in every round, in an order of the round's own.
+    /// Runs every contender once in every round, in an order of the round's own. The names of case and contender, and the place in the
+    /// order, are added to what `one` returns.
     pub fn rounds(
         &mut self,
         case: &str,
-        plan: &Plan,
+        contenders: &[Contender],
+        seed: u64,
+        rounds: u32,
         one: &mut dyn FnMut(&Contender, u32) -> Result<Run, Error>,
     ) -> Result<(), Error> {
-        for round in 1..=plan.rounds {
-            let order = shuffled(&plan.contenders, case, plan.seed, round);
+        for round in 1..=rounds {
+            let order = shuffled(contenders, case, seed, round);
             for (position, contender) in order.iter().enumerate() {
                 if self.has(case, contender, round) {
                     continue;
                 }
                 match one(contender, round) {
                     Ok(run) => {
-                        let run = Run { round, position, ..run };
+                        let (case, contender) = (case.to_owned(), contender.name());
+                        self.done.insert((case.clone(), contender.clone(), round));
+                        let run = Run { case, contender, round, position, ..run };
                         eprintln!("  {}", report::one_line(&run));
                         self.out.append(&Record::Run(run))?;
-                        self.done.insert((case.to_owned(), contender.name(), round));
                         self.runs += 1;
                     }
                     Err(Error::Interrupted) => return Err(Error::Interrupted),

@@ -21,18 +21,19 @@ use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::probe::CgroupFacts;
 use lull_linux::root::Root;
 
-use super::ledger::{Ledger, Plan};
+use super::measurement::{Measurement, Setup};
+use super::quiet::to_the_end;
 use super::told::Told;
-use super::trial::{self, Foreground, Job, Meter, ProgressFile, Window};
+use super::trial::{self, Foreground, Job, Meter, ProgressFile};
 use super::{SETTLE, data_directory, host};
-use crate::contender::scheduler::{Guard, SYS_BLOCK};
 use crate::contender::setting::{DirtyBounds, DirtyGuard, PROC_VM, SwapFile};
 use crate::contender::{Contender, group};
+use crate::corpus::{self, COLD};
 use crate::error::Context;
-use crate::process::{HELPERS_END, Options, Proc, Program, shown};
+use crate::process::{Program, shown};
 use crate::record::{Background, Run};
 use crate::units::{Bytes, whole};
-use crate::{Error, clock, corpus, stop};
+use crate::{Error, stop};
 
 pub mod args;
 pub mod case;
@@ -42,9 +43,6 @@ pub use args::{FigureArgs, MemoryArgs, MemoryCase, MemoryFigure};
 
 use case::Case;
 
-/// A file counts as cold when less than this share of it is cached.
-const COLD: f64 = 0.01;
-
 /// `lull bench memory`: measures, then writes and prints the report.
 ///
 /// # Errors
@@ -52,87 +50,61 @@ const COLD: f64 = 0.01;
 pub fn run_memory(args: &MemoryArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
     group::sweep();
-    let program = &args.common.program(program)?;
     let directory = data_directory(&args.dir)?;
     let directory = directory.canonicalize().at("find", &directory)?;
     SwapFile::sweep(&directory);
     if let Some(wanted) = &args.figures.figures {
-        let measured = figures::run(args, wanted, program, &directory);
+        let measured = figures::run(args, wanted, &args.common.program(program)?, &directory);
         if args.clean {
             std::fs::remove_dir_all(&directory).at("remove", &directory)?;
         }
         return measured;
     }
-    let (host, _awake) = args.common.prepare(&directory, program);
-    let disk = host.disk.clone();
-    let mut bench =
-        Bench { args, program, disk, directory: &directory, ledger: Ledger::open(&args.common.out, host)? };
-    let measured = bench.all();
-    if args.clean {
-        std::fs::remove_dir_all(&directory).at("remove", &directory)?;
-    }
-    args.common.conclude(measured, &bench.ledger)
+    let mut bench = Measurement::begin(&args.common, program, &directory)?;
+    let measured = measure(args, &directory, &mut bench);
+    bench.conclude(measured, args.clean.then_some(&directory))
 }
 
-struct Bench<'a> {
-    args: &'a MemoryArgs,
-    program: &'a Program,
-    disk: Option<String>,
-    directory: &'a Path,
-    ledger: Ledger,
+fn measure(args: &MemoryArgs, directory: &Path, bench: &mut Measurement<'_>) -> Result<(), Error> {
+    let mut cases = Vec::new();
+    for group in &args.cases {
+        cases.extend(Case::of(*group, directory, args)?);
+    }
+    eprintln!("about {} minutes", minutes(args, &cases));
+    cases.iter().try_for_each(|case| in_rounds(args, case, directory, bench))
 }
 
-impl Bench<'_> {
-    fn all(&mut self) -> Result<(), Error> {
-        let mut cases = Vec::new();
-        for group in &self.args.cases {
-            cases.extend(Case::of(*group, self.directory, self.args)?);
+fn in_rounds(
+    args: &MemoryArgs,
+    case: &Case,
+    directory: &Path,
+    bench: &mut Measurement<'_>,
+) -> Result<(), Error> {
+    let among = args.contenders().into_iter().filter(|contender| case.takes(contender)).collect();
+    let contenders = bench.able(&case.name, among, None, |contender| obstacle(case, contender))?;
+    case.cold.iter().try_for_each(|path| corpus::read_through(path))?;
+    // In use for all contenders or for none.
+    let swap = case.swaps.then(|| SwapFile::add(directory, case::SWAP)).transpose();
+    let _swap = match swap {
+        Ok(swap) => swap,
+        Err(error) => return bench.ledger.unmet(&case.name, None, error.to_string()),
+    };
+    bench.rounds(&case.name, &contenders, None, &mut |setup, contender, _| {
+        let run = one(args, setup, case, contender);
+        for path in &case.written {
+            // The run may have ended before it made them.
+            let _ = std::fs::remove_file(path);
         }
-        eprintln!("about {} minutes", minutes(self.args, &cases));
-        cases.iter().try_for_each(|case| self.case(case))
-    }
+        nix::unistd::sync();
+        run
+    })
+}
 
-    fn case(&mut self, case: &Case) -> Result<(), Error> {
-        let mut contenders = Vec::new();
-        for contender in self.args.contenders().into_iter().filter(|contender| case.takes(contender)) {
-            stop::check()?;
-            let obstacle = self
-                .obstacle(case, &contender)
-                .or_else(|| contender.obstacle(self.disk.as_deref(), self.program));
-            match obstacle {
-                None => contenders.push(contender),
-                Some(detail) => self.ledger.unmet(&case.name, Some(&contender), detail)?,
-            }
-        }
-        case.cold.iter().try_for_each(|path| corpus::read_through(path))?;
-        // In use for all contenders or for none.
-        let _swap = match case.swaps {
-            true => match SwapFile::add(self.directory, case::SWAP) {
-                Ok(swap) => Some(swap),
-                Err(error) => return self.ledger.unmet(&case.name, None, error.to_string()),
-            },
-            false => None,
-        };
-        eprintln!("{}: {} contenders, {} rounds", case.name, contenders.len(), self.args.common.rounds);
-        let plan = Plan { contenders, seed: self.args.common.seed, rounds: self.args.common.rounds };
-        let (args, program, disk) = (self.args, self.program, self.disk.clone());
-        self.ledger.rounds(&case.name, &plan, &mut |contender, _| {
-            let run = one(args, program, case, contender, disk.as_deref());
-            for path in &case.written {
-                // The run may have ended before it made them.
-                let _ = std::fs::remove_file(path);
-            }
-            nix::unistd::sync();
-            run
-        })
+fn obstacle(case: &Case, contender: &Contender) -> Option<String> {
+    if case.memory.is_none() && *contender != Contender::MemoryLimit {
+        return None;
     }
-
-    fn obstacle(&self, case: &Case, contender: &Contender) -> Option<String> {
-        if case.memory.is_none() && *contender != Contender::MemoryLimit {
-            return None;
-        }
-        LimitedGroup::create(None, Bytes(64 * Bytes::MIB)).err().map(|error| error.to_string())
-    }
+    LimitedGroup::create(None, Bytes(64 * Bytes::MIB)).err().map(|error| error.to_string())
 }
 
 /// How long these cases take, about, in minutes.
@@ -191,50 +163,17 @@ impl Drop for LimitedGroup {
     }
 }
 
-/// The foreground on the small machine.
-struct Front<'a> {
-    case: &'a Case,
-    machine: Option<&'a LimitedGroup>,
-}
-
-impl Foreground for Front<'_> {
-    fn argv(&self, window: Window, program: &Program) -> Vec<OsString> {
-        let mut args = self.case.foreground.clone();
-        args.extend(window.args());
-        args.push("--json".into());
-        let argv = program.load_argv(args);
-        wrapped(self.machine, argv)
-    }
-
-    fn goes_first(&self) -> bool {
-        self.case.goes_first
-    }
-
-    fn lead(&self) -> Nanos {
-        self.case.lead
-    }
-}
-
 /// One contender's run.
-fn one(
-    args: &MemoryArgs,
-    program: &Program,
-    case: &Case,
-    contender: &Contender,
-    disk: Option<&str>,
-) -> Result<Run, Error> {
-    let _scheduler = match (contender.scheduler(), disk) {
-        (Some(wanted), Some(disk)) => Some(Guard::select(Path::new(SYS_BLOCK), disk, wanted)?),
-        _ => None,
-    };
+fn one(args: &MemoryArgs, setup: &Setup<'_>, case: &Case, contender: &Contender) -> Result<Run, Error> {
+    let _scheduler = setup.select(contender, None, None)?;
     let _dirty = DirtyGuard::set(Path::new(PROC_VM), dirty_bounds(args.scale, contender))?;
-    let mut notes = Vec::new();
+    let mut warm = Vec::new();
     for path in &case.cold {
         corpus::forget(path)?;
         let length = path.metadata().at("examine", path)?.len();
         let cached = corpus::resident(path)?.0;
         if cached as f64 > length as f64 * COLD {
-            notes.push(format!("{} of {} stayed in the page cache", Bytes(cached), path.display()));
+            warm.push(format!("{} of {} stayed in the page cache", Bytes(cached), path.display()));
         }
     }
     // Dropped after everything that runs in them, the inner one first.
@@ -244,49 +183,31 @@ fn one(
         _ => None,
     };
     let within = limited.as_ref().or(machine.as_ref());
-    let (file, progress) = ProgressFile::create()?;
+    let file = ProgressFile::create()?;
     let told = Told::create(&args.common.out)?;
-    let job = program.load_argv(case.job(contender, file.path()));
-    let argv = args.common.equipped(contender, &told.flags()).wrap(job, program);
-    let argv = wrapped(within, argv);
+    let job = setup.program.load_argv(case.job(contender, file.path()));
+    let argv = wrapped(within, setup.started(contender, &told.flags()).wrap(job, &setup.program));
     std::thread::sleep(SETTLE);
-    let counted = notes.is_empty();
-    let run = Run {
-        case: case.name.clone(),
-        contender: contender.name(),
-        command: contender.has_background().then(|| shown(&argv)),
-        counted,
-        ..Run::default()
+    let Some(foreground) = &case.foreground else {
+        let (background, _) = to_the_end(&argv, false)?;
+        let background = Some(Background { bytes: file.progress().bytes(), ..background });
+        let mut run = Run { command: Some(shown(&argv)), background, ..Run::default() };
+        run.counted = had(args, contender, &told, &mut run.notes) && warm.is_empty();
+        run.notes.splice(0..0, warm);
+        return Ok(run);
     };
-    if case.foreground.is_empty() {
-        let background = Some(timed(&argv, || progress.bytes())?);
-        let counted = had(args, contender, &told, &mut notes) && counted;
-        return Ok(Run { background, counted, notes, ..run });
-    }
-    let job = contender.has_background().then(|| Job {
-        argv,
-        meter: Meter::Progress(Box::new(progress)),
-        leash: false,
-        at_once: false,
-    });
-    let front = Front { case, machine: machine.as_ref() };
-    let foreground = contender.has_foreground().then_some(&front as &dyn Foreground);
-    let before = disk.and_then(host::written_bytes);
-    let outcome = trial::run(foreground, job, case.window, program, &mut |_| ())?;
-    let written =
-        before.zip(disk.and_then(host::written_bytes)).map(|(before, after)| after.saturating_sub(before));
-    notes.extend(outcome.notes);
-    let did_work = does_work(case, outcome.background.as_ref(), &mut notes);
-    let counted = had(args, contender, &told, &mut notes) && did_work && counted;
-    Ok(Run {
-        foreground_command: foreground.map(|foreground| shown(&foreground.argv(case.window, program))),
-        foreground: outcome.foreground,
-        background: outcome.background,
-        disk_written_bytes: written.filter(|_| !case.written.is_empty()),
-        counted,
-        notes,
-        ..run
-    })
+    let job = contender.has_background().then(|| Job::of(argv, Meter::Progress(Box::new(file))));
+    let foreground = Foreground { before: wrapped(machine.as_ref(), Vec::new()), ..foreground.clone() };
+    let foreground = contender.has_foreground().then_some(&foreground);
+    let written_bytes = || setup.disk.as_deref().and_then(host::written_bytes);
+    let before = written_bytes();
+    let mut run = trial::run(foreground, job, case.window, &setup.program, &mut |_| ())?;
+    let written = before.zip(written_bytes()).map(|(before, after)| after.saturating_sub(before));
+    run.disk_written_bytes = written.filter(|_| !case.written.is_empty());
+    let did_work = does_work(case, run.background.as_ref(), &mut run.notes);
+    run.counted = had(args, contender, &told, &mut run.notes) && did_work && warm.is_empty();
+    run.notes.splice(0..0, warm);
+    Ok(run)
 }
 
 /// Whether a run is one of its contender. At its defaults lull leaves a job that is young or small to the kernel: that is told, and counts.
@@ -309,27 +230,6 @@ fn does_work(case: &Case, background: Option<&Background>, notes: &mut Vec<Strin
         notes.push("the background did nothing in the window".to_owned());
     }
     !idle
-}
-
-/// Runs a job to its end.
-fn timed(argv: &[OsString], bytes: impl Fn() -> u64) -> Result<Background, Error> {
-    let begun = clock::now();
-    let (mut process, stdout) = Proc::spawn(argv, Options::default())?;
-    let exit = process.wait()?;
-    drop(stdout);
-    if !exit.status.success() {
-        return Err(process.failed(&format!("it ended with {}", exit.status)));
-    }
-    let wall = clock::now().since(begun).as_secs_f64();
-    let exit = exit.and(process.await_left_behind(HELPERS_END).usage);
-    Ok(Background {
-        bytes: bytes(),
-        window_s: wall,
-        wall_s: Some(wall),
-        cpu_s: Some(exit.cpu.as_secs_f64()),
-        peak_bytes: exit.peak_bytes,
-        ..Background::default()
-    })
 }
 
 #[cfg(test)]

@@ -13,13 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 use std::thread;
 
-use lull_core::Nanos;
-
-use super::disk::tar_argv;
+use super::disk::tar;
 use crate::contender::Contender;
-use crate::corpus::{self, Tree};
+use crate::corpus::{self, COLD, Tree};
 use crate::error::Context;
-use crate::process::{HELPERS_END, Options, Proc, Program};
+use crate::process::{HELPERS_END, Options, Proc, Program, shown, words};
 use crate::record::Background;
 use crate::stats::Summary;
 use crate::{Error, clock};
@@ -28,8 +26,6 @@ use crate::{Error, clock};
 pub const CALLS: u64 = 200_000;
 /// How often the start-up is measured in one run.
 const STARTS: u32 = 20;
-/// A tree counts as cold when less than this share of it is cached.
-pub(super) const COLD: f64 = 0.01;
 
 /// A job that runs to its end.
 #[derive(Clone, Debug)]
@@ -73,27 +69,23 @@ impl Quiet {
 
     fn argv(&self, program: &Program) -> Vec<OsString> {
         match self {
-            Self::Tar(tree) => tar_argv(&tree.root),
+            Self::Tar(tree) => tar(&tree.root),
             Self::Checksum(tree) => {
                 let script = "find \"$1\" -type f -print0 | sort -z | xargs -0 -n 64 sha256sum";
-                let mut argv: Vec<OsString> = ["sh", "-c", script, "sh"].map(OsString::from).to_vec();
-                argv.push(tree.root.clone().into_os_string());
-                argv
+                vec!["sh".into(), "-c".into(), script.into(), "sh".into(), tree.root.clone().into()]
             }
             Self::Compile(directory) => {
                 let jobs = thread::available_parallelism().map_or(1, usize::from);
-                let mut argv: Vec<OsString> = ["make", "-s", "-C"].map(OsString::from).to_vec();
-                argv.extend([directory.clone().into_os_string(), format!("-j{jobs}").into()]);
+                let mut argv = words("make -s -C");
+                argv.extend([directory.into(), format!("-j{jobs}").into()]);
                 argv
             }
             Self::Cached(file) => {
-                let calls = CALLS.to_string();
-                let mut args: Vec<OsString> =
-                    ["disk-random", "--buffered", "--json", "--requests"].map(OsString::from).to_vec();
-                args.extend([calls.into(), "--file".into(), file.clone().into_os_string()]);
+                let mut args = words(&format!("disk-random --buffered --json --requests {CALLS} --file"));
+                args.push(file.into());
                 program.load_argv(args)
             }
-            Self::Start => vec!["true".into()],
+            Self::Start => words("true"),
         }
     }
 
@@ -120,47 +112,61 @@ impl Quiet {
         }
         let argv = contender.wrap(self.argv(program), program);
         let times = if matches!(self, Self::Start) { STARTS } else { 1 };
-        let mut walls = Vec::new();
-        let (mut digest, mut background, mut command) = (None, Background::default(), String::new());
-        for _ in 0..times {
-            let begun = clock::now();
-            let (mut process, stdout) = Proc::spawn(&argv, Options::default())?;
-            let keep = matches!(self, Self::Checksum(_));
-            let reader = thread::spawn(move || consume(stdout, keep));
-            let exit = process.wait()?;
-            walls.push(clock::now().since(begun));
-            let exit = exit.and(process.await_left_behind(HELPERS_END).usage);
-            let (bytes, hash) = reader.join().unwrap_or((0, 0));
-            if !exit.status.success() {
-                return Err(process.failed(&format!("it ended with {}", exit.status)));
-            }
-            digest = keep.then_some(hash);
-            background = Background {
-                bytes: match self {
-                    Self::Tar(_) => bytes,
-                    Self::Checksum(tree) => tree.bytes().0,
-                    Self::Cached(_) => CALLS * 4096,
-                    Self::Compile(_) | Self::Start => 0,
-                },
-                cpu_s: Some(exit.cpu.as_secs_f64()),
-                peak_bytes: exit.peak_bytes.max(background.peak_bytes),
-                ..background
-            };
-            command = process.command().to_owned();
-        }
-        let wall =
-            Summary::of(walls.into_iter().map(Nanos::as_secs_f64)).map_or(0.0, |summary| summary.median);
+        let hashed = matches!(self, Self::Checksum(_));
+        let runs: Vec<(Background, Printed)> =
+            (0..times).map(|_| to_the_end(&argv, hashed)).collect::<Result<_, _>>()?;
+        let wall = Summary::of(runs.iter().filter_map(|(run, _)| run.wall_s)).map_or(0.0, |wall| wall.median);
+        let peak_bytes = runs.iter().map(|(run, _)| run.peak_bytes).max().unwrap_or(0);
+        let (last, printed) = runs.into_iter().next_back().unwrap_or_default();
+        let bytes = match self {
+            Self::Tar(_) => printed.bytes,
+            Self::Checksum(tree) => tree.bytes().0,
+            Self::Cached(_) => CALLS * 4096,
+            Self::Compile(_) | Self::Start => 0,
+        };
         Ok(Finished {
-            background: Background { window_s: wall, wall_s: Some(wall), ..background },
-            digest,
+            background: Background { bytes, window_s: wall, wall_s: Some(wall), peak_bytes, ..last },
+            digest: hashed.then_some(printed.hash),
             faults,
-            command,
+            command: shown(&argv),
         })
     }
 }
 
+/// What a job printed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Printed {
+    bytes: u64,
+    hash: u64,
+}
+
+/// Runs a command to its end, what it leaves behind included; `hashed` asks for the hash of what it prints.
+///
+/// # Errors
+/// When it cannot be started or fails, or after an interruption.
+pub fn to_the_end(argv: &[OsString], hashed: bool) -> Result<(Background, Printed), Error> {
+    let begun = clock::now();
+    let (mut process, stdout) = Proc::spawn(argv, Options::default())?;
+    let reader = thread::spawn(move || consume(stdout, hashed));
+    let exit = process.wait()?;
+    let wall = clock::now().since(begun).as_secs_f64();
+    let exit = exit.and(process.await_left_behind(HELPERS_END).usage);
+    let printed = reader.join().unwrap_or_default();
+    if !exit.status.success() {
+        return Err(process.failed(&format!("it ended with {}", exit.status)));
+    }
+    let background = Background {
+        window_s: wall,
+        wall_s: Some(wall),
+        cpu_s: Some(exit.cpu.as_secs_f64()),
+        peak_bytes: exit.peak_bytes,
+        ..Background::default()
+    };
+    Ok((background, printed))
+}
+
 /// Reads to the end; counts, and hashes if asked (a hash of gigabytes would be a load of its own).
-fn consume(mut stdout: ChildStdout, hash: bool) -> (u64, u64) {
+fn consume(mut stdout: ChildStdout, hash: bool) -> Printed {
     let (mut bytes, mut hasher) = (0, DefaultHasher::new());
     let mut chunk = vec![0; 1 << 20];
     while let Ok(count @ 1..) = stdout.read(&mut chunk) {
@@ -169,7 +175,7 @@ fn consume(mut stdout: ChildStdout, hash: bool) -> (u64, u64) {
             hasher.write(chunk.get(..count).unwrap_or_default());
         }
     }
-    (bytes, hasher.finish())
+    Printed { bytes, hash: hasher.finish() }
 }
 
 fn clean(directory: &Path) -> Result<(), Error> {

@@ -1,8 +1,13 @@
 use std::collections::HashSet;
 
+use lull_core::Nanos;
+
+use super::disk::DiskArgs;
 use super::ledger::shuffled;
 use super::*;
+use crate::contender::Contender;
 use crate::contender::known::DISK;
+use crate::contender::scheduler::SYS_BLOCK;
 
 #[test]
 fn every_round_has_each_contender_once_in_an_order_of_its_own() {
@@ -56,7 +61,7 @@ fn references_are_always_there_and_flags_make_contenders() {
 fn flags_for_every_lull_come_before_its_own_and_reach_nobody_else() {
     use clap::Parser;
     let cli = Cli::parse_from(["x", "--lull-args", "--gate none"]);
-    let started = |contender: &Contender| cli.disk.common.equipped(contender, &["-q".to_owned()]);
+    let started = |contender: &Contender| cli.disk.common.started(contender, &["-q".to_owned()], Nanos::ZERO);
     let own = Contender::Lull(vec!["--depth".to_owned(), "1".to_owned()]);
     assert_eq!(started(&own).name(), "lull -q --gate none --depth 1");
     assert_eq!(started(&Contender::Bfq), Contender::Bfq);

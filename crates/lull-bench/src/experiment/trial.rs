@@ -19,15 +19,15 @@ use lull_core::Nanos;
 
 use crate::beats::Beats;
 use crate::load::{LoadLine, LoadReport, PeriodReport};
-use crate::process::{Options, POLL, Proc, Program, lines};
-use crate::record::Background;
+use crate::process::{Options, POLL, Proc, Program, lines, shown};
+use crate::record::Run;
 use crate::{Error, clock, stop};
 
 mod background;
 mod foreground;
 
 pub use background::{Job, Meter, ProgressFile};
-pub use foreground::{Foreground, Reader};
+pub use foreground::Foreground;
 
 use background::Running;
 #[cfg(test)]
@@ -53,36 +53,27 @@ pub struct Tick {
     pub background: Option<i32>,
 }
 
-/// What a run gave.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The foreground's report.
-    pub foreground: Option<LoadReport>,
-    /// The background's work in the window.
-    pub background: Option<Background>,
-    /// What a reader should know.
-    pub notes: Vec<String>,
-}
-
-/// Runs them; `observe` is called about every 10 ms.
+/// Runs them; `observe` is called about every 10 ms. The record has what was started, what was done, and what a reader should know.
 pub fn run(
-    foreground: Option<&dyn Foreground>,
+    foreground: Option<&Foreground>,
     job: Option<Job>,
     window: Window,
     program: &Program,
     observe: &mut dyn FnMut(Tick),
-) -> Result<Outcome, Error> {
+) -> Result<Run, Error> {
+    let command = job.as_ref().map(|job| shown(&job.argv));
+    let foreground_command = foreground.map(|foreground| shown(&foreground.argv(window, program)));
     let first = match foreground {
-        Some(foreground) if foreground.goes_first() => Some(Started::ready(foreground, window, program)?),
+        Some(foreground) if foreground.goes_first => Some(Started::ready(foreground, window, program)?),
         _ => None,
     };
     let mut background = job.map(Running::start).transpose()?;
     if let Some(running) = &mut background {
         running.await_first_bytes()?;
-        let lead = foreground.filter(|_| first.is_none()).map_or(Nanos::ZERO, |foreground| foreground.lead());
+        let lead = foreground.filter(|_| first.is_none()).map_or(Nanos::ZERO, |foreground| foreground.lead);
         running.work_for(lead)?;
     }
-    let beats = foreground.and_then(Foreground::beats);
+    let beats = foreground.and_then(|foreground| foreground.beats);
     let started = match (first, foreground) {
         (None, Some(foreground)) => Some(Started::new(foreground, window, program)?),
         (first, _) => first,
@@ -105,7 +96,7 @@ pub fn run(
         notes
             .push(format!("the window was cut to {}: the background had no more work", span.1.since(span.0)));
     }
-    Ok(Outcome { foreground, background, notes })
+    Ok(Run { command, foreground_command, foreground, background, counted: true, notes, ..Run::default() })
 }
 
 /// A foreground that has been started.
@@ -118,15 +109,15 @@ struct Started {
 }
 
 impl Started {
-    fn new(foreground: &dyn Foreground, window: Window, program: &Program) -> Result<Self, Error> {
+    fn new(foreground: &Foreground, window: Window, program: &Program) -> Result<Self, Error> {
         let (process, stdout) =
             Proc::spawn(&foreground.argv(window, program), Options { bound: true, ..Options::default() })?;
         let counting = clock::now().plus(window.warmup);
-        Ok(Self { process, output: lines(stdout), beats: foreground.beats(), counting })
+        Ok(Self { process, output: lines(stdout), beats: foreground.beats, counting })
     }
 
     /// One that has said that it has what it needs.
-    fn ready(foreground: &dyn Foreground, window: Window, program: &Program) -> Result<Self, Error> {
+    fn ready(foreground: &Foreground, window: Window, program: &Program) -> Result<Self, Error> {
         let mut started = Self::new(foreground, window, program)?;
         loop {
             stop::check()?;

@@ -9,7 +9,7 @@ use lull_core::Nanos;
 use crate::contender::Contender;
 use crate::contender::known::APPS;
 use crate::experiment::args::{Common, unlearnt};
-use crate::units::{Bytes, seconds, size};
+use crate::units::{Bytes, name, seconds, size};
 
 /// The contenders that are compared unless others are asked for.
 pub const DEFAULT_CONTENDERS: [&str; 13] = [
@@ -65,11 +65,6 @@ impl Work {
     pub const fn reads_tree(self) -> bool {
         matches!(self, Self::Tar | Self::Rsync | Self::Checksum)
     }
-}
-
-/// The name on the command line and in records.
-pub fn name(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 /// What a case is called.

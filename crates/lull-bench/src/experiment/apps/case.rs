@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 use super::args::Work;
 use crate::error::Context;
 use crate::experiment::cpu::case::Hogs;
-use crate::experiment::trial::{Job, Meter, ProgressFile};
+use crate::experiment::trial::{Job, Meter};
 use crate::load::hog::Kind;
 use crate::process::{Program, shown};
 use crate::units::Bytes;
@@ -115,23 +115,6 @@ impl Places {
     }
 }
 
-/// A job that is ready, with the file that it counts into.
-pub struct Prepared {
-    /// What is started, without control.
-    pub argv: Vec<OsString>,
-    /// How its work is counted.
-    pub meter: Meter,
-    /// To be kept while it runs.
-    pub progress: Option<ProgressFile>,
-}
-
-impl Prepared {
-    /// The job under a control's command line.
-    pub fn job(self, argv: Vec<OsString>) -> (Job, Option<ProgressFile>) {
-        (Job { argv, meter: self.meter, leash: true, at_once: true }, self.progress)
-    }
-}
-
 /// Why a program here cannot do what the job asks of it; none if it can, or is not there at all.
 pub fn lacks_option(work: Work) -> Option<String> {
     if work != Work::Rsync {
@@ -161,13 +144,11 @@ fn short_of(place: &Path, wanted: Bytes) -> Option<String> {
     (free.0 < needed.0).then(|| format!("{} has {free} free; {needed} are needed", place.display()))
 }
 
-/// The instances of a job.
-pub fn prepare(work: Work, instances: u32, places: &Places, program: &Program) -> Result<Prepared, Error> {
+/// The instances of a job, without control. The foreground begins beside them at once.
+pub fn prepare(work: Work, instances: u32, places: &Places, program: &Program) -> Result<Job, Error> {
     if work == Work::Memory {
-        let (file, progress) = ProgressFile::create()?;
         let hogs = Hogs { kind: Kind::Memory, count: u64::from(instances), memory: HOG };
-        let argv = program.load_argv(hogs.args(file.path()));
-        return Ok(Prepared { argv, meter: Meter::Progress(Box::new(progress)), progress: Some(file) });
+        return Ok(Job { at_once: true, ..hogs.job(program)? });
     }
     let body = body(work, places, program);
     let argv = ["sh", "-c", &script(&body, instances)].map(OsString::from).to_vec();
@@ -177,7 +158,7 @@ pub fn prepare(work: Work, instances: u32, places: &Places, program: &Program) -
         Work::Checksum => Meter::Lines(Box::new(|_| TREE_FILE.0)),
         Work::Compile | Work::Bzip2 | Work::Memory => Meter::Output,
     };
-    Ok(Prepared { argv, meter, progress: None })
+    Ok(Job { leash: true, at_once: true, ..Job::of(argv, meter) })
 }
 
 /// What stands for a job's work in the records.

@@ -91,6 +91,12 @@ pub fn missing<'a>(needs: impl IntoIterator<Item = &'a Need>) -> Vec<&'static st
     packages
 }
 
+/// What to say where something of it is missing; none where nothing is.
+pub fn obstacle(needs: &[Need]) -> Option<String> {
+    let lacks = missing(needs);
+    (!lacks.is_empty()).then(|| format!("not installed; install with: {}", line(&lacks)))
+}
+
 /// The line that installs them.
 pub fn line(packages: &[&str]) -> String {
     format!("apt-get install -y --no-install-recommends {}", packages.join(" "))

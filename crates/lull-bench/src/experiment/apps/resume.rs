@@ -41,7 +41,7 @@ impl Bench<'_> {
             for contender in &self.contenders {
                 for round in 1..=self.args.common.rounds {
                     all += 1;
-                    if self.ledger.has(case, contender, round) {
+                    if self.measurement.ledger.has(case, contender, round) {
                         there += 1;
                     } else {
                         left_s += self.args.run_s(contender);
@@ -65,8 +65,9 @@ impl Bench<'_> {
 
     /// Whether all runs of a case are there.
     pub(super) fn is_done(&self, case: &str) -> bool {
-        let has =
-            |contender| (1..=self.args.common.rounds).all(|round| self.ledger.has(case, contender, round));
+        let has = |contender| {
+            (1..=self.args.common.rounds).all(|round| self.measurement.ledger.has(case, contender, round))
+        };
         self.contenders.iter().all(has)
     }
 }

@@ -21,9 +21,9 @@ use lull_linux::sense::processes;
 use super::args::{App, AppsArgs};
 use super::packages;
 use crate::error::Context;
-use crate::experiment::trial::{Foreground, Window};
+use crate::experiment::trial::Foreground;
 use crate::netbed::Host;
-use crate::process::{Options, POLL, Proc, Program, shown};
+use crate::process::{Options, POLL, Proc, shown, words};
 use crate::units::Bytes;
 use crate::{Error, clock, corpus, stop};
 
@@ -44,23 +44,6 @@ pub struct Server {
     commands: Vec<String>,
     /// Its process and the pipe that it writes to.
     process: Option<(Proc, ChildStdout)>,
-}
-
-/// The load of one round.
-#[derive(Clone, Debug)]
-pub struct Front(Vec<OsString>);
-
-impl Foreground for Front {
-    fn argv(&self, window: Window, program: &Program) -> Vec<OsString> {
-        let mut args = self.0.clone();
-        args.extend(window.args());
-        args.push("--json".into());
-        program.load_argv(args)
-    }
-}
-
-fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
-    words.map(OsString::from).to_vec()
 }
 
 fn path(program: &str) -> Result<OsString, Error> {
@@ -99,16 +82,8 @@ impl Place<'_> {
         argv: Vec<OsString>,
         answers: impl Fn() -> bool,
     ) -> Result<(Proc, ChildStdout), Error> {
-        let mut whole: Vec<OsString> = Vec::new();
-        if let Some(host) = self.host {
-            whole.extend([
-                "nsenter".into(),
-                format!("--net={}", host.namespace().path()).into(),
-                "--".into(),
-            ]);
-        }
-        whole.extend(privileges);
-        whole.extend(argv);
+        let entering = self.host.map(Host::entering).unwrap_or_default();
+        let whole = [entering, privileges, argv].concat();
         let (mut process, stdout) = Proc::spawn(&whole, Options::default())?;
         let deadline = clock::now().plus(READY);
         while !answers() {
@@ -167,7 +142,7 @@ impl Server {
             App::Nginx => Self::nginx(&place, args.nginx_rate, args.common.seed),
             App::Postgres => Self::postgres(args, &place),
             App::Edit => {
-                let mut load = words(["app-edit", "--project"]);
+                let mut load = words("app-edit --project");
                 load.push(directory.join("project").into_os_string());
                 Ok(Self { load, commands: Vec::new(), process: None })
             }
@@ -180,21 +155,12 @@ impl Server {
     }
 
     /// What loads it in this round.
-    pub fn front(&self, seed: u64, round: u32) -> Front {
-        let seed = seed.wrapping_mul(1_000).wrapping_add(u64::from(round));
-        let mut load = self.load.clone();
-        load.extend(["--seed".into(), seed.to_string().into()]);
-        Front(load)
+    pub fn foreground(&self, seed: u64, round: u32) -> Foreground {
+        Foreground::of(self.load.clone()).in_round(seed, round)
     }
 
     fn client(protocol: &str, address: SocketAddr, rate: u64, items: u64) -> Vec<OsString> {
-        let mut load = words(["app-client", "--protocol", protocol]);
-        for (flag, value) in
-            [("--address", address.to_string()), ("--rate", rate.to_string()), ("--items", items.to_string())]
-        {
-            load.extend([flag.into(), value.into()]);
-        }
-        load
+        words(&format!("app-client --protocol {protocol} --address {address} --rate {rate} --items {items}"))
     }
 
     /// Redis, asked at this rate per second.
@@ -203,16 +169,17 @@ impl Server {
     /// When it is not installed or does not start.
     pub fn redis(place: &Place<'_>, rate: u64) -> Result<Self, Error> {
         let address = free_address(place)?;
-        let mut argv = vec![path("redis-server")?, "--bind".into(), address.ip().to_string().into()];
+        let mut argv = vec![path("redis-server")?];
         // Without a password it would serve the loopback device alone.
-        argv.extend(words(["--protected-mode", if place.host.is_some() { "no" } else { "yes" }]));
-        argv.extend(words(["--save", "", "--appendonly", "yes", "--logfile", "log"]));
+        let protected = if place.host.is_some() { "no" } else { "yes" };
+        argv.extend(words(&format!("--bind {} --protected-mode {protected} --save", address.ip())));
+        argv.push("".into());
         // It would rewrite its log, a job of its own, in those runs in which the log happens to have grown enough.
-        argv.extend(words(["--auto-aof-rewrite-percentage", "0", "--port"]));
-        argv.extend([address.port().to_string().into(), "--dir".into(), place.directory.into()]);
+        argv.extend(words("--appendonly yes --logfile log --auto-aof-rewrite-percentage 0"));
+        argv.extend(words(&format!("--port {} --dir", address.port())));
+        argv.push(place.directory.into());
         let commands = vec![shown(&argv)];
-        let process =
-            place.launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || place.connects(address))?;
+        let process = place.launch(words("setpriv --pdeathsig TERM"), argv, || place.connects(address))?;
         let load = Self::client("redis", address, rate, 10_000);
         Ok(Self { load, commands, process: Some(process) })
     }
@@ -240,8 +207,7 @@ impl Server {
         std::fs::write(&configuration, text).at("write", &configuration)?;
         let argv = vec![path("nginx")?, "-p".into(), directory.into(), "-c".into(), configuration.into()];
         let commands = vec![written, shown(&argv)];
-        let process =
-            place.launch(words(["setpriv", "--pdeathsig", "TERM"]), argv, || place.connects(address))?;
+        let process = place.launch(words("setpriv --pdeathsig TERM"), argv, || place.connects(address))?;
         let load = Self::client("http", address, rate, FILES);
         Ok(Self { load, commands, process: Some(process) })
     }
@@ -256,56 +222,39 @@ impl Server {
                 .flatten()
                 .ok_or_else(|| unmet("PostgreSQL does not run as root; install postgresql".to_owned()))?;
             nix::unistd::chown(directory, Some(user.uid), Some(user.gid)).at("give PostgreSQL", directory)?;
-            privileges.extend([
-                format!("--reuid={POSTGRES_USER}").into(),
-                format!("--regid={POSTGRES_USER}").into(),
-                "--init-groups".into(),
-            ]);
+            privileges
+                .extend(words(&format!("--reuid={POSTGRES_USER} --regid={POSTGRES_USER} --init-groups")));
         }
         let data = directory.join("data");
         let mut make = privileges.clone();
         make.push(path("initdb")?);
-        make.extend(words(["--auth=trust", "--no-sync", "--username=postgres", "-D"]));
+        make.extend(words("--auth=trust --no-sync --username=postgres -D"));
         make.push(data.clone().into());
         run(&make)?;
         let port = free_address(place)?.port();
         let socket = directory.join(format!(".s.PGSQL.{port}"));
         let mut argv = vec![path("postgres")?, "-D".into(), data.into(), "-k".into(), directory.into()];
-        argv.extend(words(["-c", "listen_addresses=", "-p"]));
-        argv.push(port.to_string().into());
+        argv.extend(words(&format!("-c listen_addresses= -p {port}")));
         let mut commands = vec![shown(&make), shown(&[privileges.clone(), argv.clone()].concat())];
         // SIGINT is PostgreSQL's fast shutdown.
-        privileges.extend(words(["--pdeathsig", "INT"]));
+        privileges.extend(words("--pdeathsig INT"));
         let process =
             place.launch(privileges, argv, || std::os::unix::net::UnixStream::connect(&socket).is_ok())?;
         let pgbench = path("pgbench")?;
-        let place = [OsString::from("--host"), directory.into(), "--port".into(), port.to_string().into()];
-        let mut fill = vec![pgbench.clone()];
-        fill.extend(place);
-        fill.extend(words([
-            "--username",
-            "postgres",
-            "--initialize",
-            "--quiet",
-            "--scale",
-            SCALE,
-            "postgres",
-        ]));
+        let mut fill = vec![pgbench.clone(), "--host".into(), directory.into()];
+        fill.extend(words(&format!(
+            "--port {port} --username postgres --initialize --quiet --scale {SCALE} postgres"
+        )));
         commands.push(shown(&fill));
         // A server that has just begun to listen may still refuse.
         if run(&fill).is_err() {
             std::thread::sleep(std::time::Duration::from_secs(1));
             run(&fill)?;
         }
-        let mut load = words(["app-pgbench", "--socket"]);
+        let mut load = words("app-pgbench --socket");
         load.push(directory.into());
-        for (flag, value) in [
-            ("--port", OsString::from(port.to_string())),
-            ("--rate", args.postgres_rate.to_string().into()),
-            ("--pgbench", pgbench),
-        ] {
-            load.extend([flag.into(), value]);
-        }
+        load.extend(words(&format!("--port {port} --rate {} --pgbench", args.postgres_rate)));
+        load.push(pgbench);
         Ok(Self { load, commands, process: Some(process) })
     }
 

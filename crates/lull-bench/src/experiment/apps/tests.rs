@@ -1,6 +1,7 @@
 use clap::Parser;
 
 use super::*;
+use crate::process::shown;
 
 #[derive(Debug, Parser)]
 struct Cli {
@@ -33,7 +34,9 @@ fn the_policies_are_runs_of_lull_under_their_own_names() {
         (Contender::Lull(Vec::new()), "lull: lull run --max-slowdown 2% -- CMD"),
         (Contender::Nice, "nice: nice -n 19 CMD"),
     ] {
-        assert_eq!(Equipped::of(&contender, &args).about(&program()), command);
+        let started = args.common.started(&contender, &[], args.smart_window);
+        let line = shown(&started.wrap(vec!["CMD".into()], &program()));
+        assert_eq!(format!("{}: {line}", contender.name()), command);
     }
 }
 

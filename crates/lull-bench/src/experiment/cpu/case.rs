@@ -8,42 +8,30 @@
 //! | `integer` | request server at 50% | hogs that compute in registers |
 //! | `spin` | threads that never sleep | memory-streaming hogs |
 
-use std::ffi::OsString;
-use std::path::Path;
-
-use clap::ValueEnum;
 use lull_core::Nanos;
 
 use super::args::{CpuArgs, CpuCase};
 use crate::Error;
 use crate::beats::Beats;
-use crate::experiment::trial::{Foreground, Window};
+use crate::experiment::trial::{Foreground, Job};
 use crate::load::LoadLine;
 use crate::load::hog::Kind;
 use crate::load::think::Spread;
-use crate::process::{Options, Proc, Program, lines};
-use crate::units::Bytes;
+use crate::process::{Options, Proc, Program, lines, words};
+use crate::units::{Bytes, name};
 
 /// One case.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Its name in records and tables.
     pub name: String,
-    /// What must not notice.
-    pub foreground: Front,
+    foreground: Foreground,
+    /// Whether its arrivals depend on a seed.
+    seeded: bool,
     /// What runs beside it.
     pub hogs: Hogs,
     /// What lull may cost in this case, if the case says so.
     pub max_slowdown: Option<&'static str>,
-}
-
-/// A foreground load without its times.
-#[derive(Clone, Debug)]
-pub struct Front {
-    args: Vec<String>,
-    /// Whether its arrivals depend on a seed.
-    seeded: bool,
-    beats: Option<Beats>,
 }
 
 /// Threads that never sleep.
@@ -55,14 +43,6 @@ pub struct Hogs {
     pub count: u64,
     /// Memory of each.
     pub memory: Bytes,
-}
-
-fn word(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// The requests of a server.
@@ -94,56 +74,26 @@ pub fn calibrate(service: Nanos, buffer: Bytes, program: &Program) -> Result<u64
     }
 }
 
-impl Front {
-    /// A request server at that load of one CPU, in percent.
-    pub fn serve(load: u64, requests: &Requests, beats: Option<Beats>) -> Self {
-        let service = format!("{}ns", requests.service.as_nanos());
-        let [load, buffer, reads] =
-            [load, requests.buffer.0, requests.reads].map(|number| number.to_string());
-        let mut args = owned(&["cpu-serve", "--load", &load, "--service", &service]);
-        args.extend(owned(&["--reads", &reads, "--buffer", &buffer, "--spread", &word(&requests.spread)]));
-        Self { args, seeded: true, beats }
-    }
-
-    /// The same with the arrivals of this round: the same for every contender in it.
-    #[must_use]
-    pub fn in_round(&self, seed: u64, round: u32) -> Self {
-        let mut front = self.clone();
-        if self.seeded {
-            let seed = seed.wrapping_mul(1_000).wrapping_add(u64::from(round));
-            front.args.extend(["--seed".to_owned(), seed.to_string()]);
-        }
-        front
-    }
-}
-
-impl Foreground for Front {
-    fn argv(&self, window: Window, program: &Program) -> Vec<OsString> {
-        let mut args: Vec<OsString> = self.args.iter().map(OsString::from).collect();
-        if let Some(beats) = self.beats {
-            args.extend(["--beat".into(), format!("{}ns", beats.length().as_nanos()).into()]);
-        }
-        args.extend(window.args());
-        args.push("--json".into());
-        program.load_argv(args)
-    }
-
-    fn beats(&self) -> Option<Beats> {
-        self.beats
+impl Requests {
+    /// A server of such requests at that load of one CPU, in percent.
+    pub fn served(&self, load: u64) -> Foreground {
+        let Self { service, buffer, spread, reads } = self;
+        Foreground::of(words(&format!(
+            "cpu-serve --load {load} --service {}ns --reads {reads} --buffer {} --spread {}",
+            service.as_nanos(),
+            buffer.0,
+            name(spread)
+        )))
     }
 }
 
 impl Hogs {
-    /// Arguments of the load, counting into this file.
-    pub fn args(&self, progress: &Path) -> Vec<OsString> {
-        let [count, memory] = [self.count, self.memory.0].map(|number| number.to_string());
-        let mut args: Vec<OsString> =
-            owned(&["cpu-hog", "--kind", &word(&self.kind), "--hogs", &count, "--memory", &memory])
-                .into_iter()
-                .map(OsString::from)
-                .collect();
-        args.extend(["--leash".into(), "--json".into(), "--progress".into(), progress.into()]);
-        args
+    /// The load, on a leash.
+    pub fn job(&self, program: &Program) -> Result<Job, Error> {
+        let Self { kind, count, memory } = self;
+        let (kind, memory) = (name(kind), memory.0);
+        let args = format!("cpu-hog --kind {kind} --hogs {count} --memory {memory} --leash");
+        Ok(Job { leash: true, ..Job::of_load(words(&args), program)? })
     }
 }
 
@@ -151,27 +101,28 @@ impl Case {
     /// A case with requests of that many reads.
     pub fn of(group: CpuCase, args: &CpuArgs, reads: u64) -> Self {
         let memory = Hogs { kind: Kind::Memory, count: args.hogs, memory: args.hog_memory };
-        let beats = Beats::of(args.beat);
-        let CpuArgs { service, buffer, spread, .. } = *args;
-        let serve = |load| Front::serve(load, &Requests { service, buffer, spread, reads }, beats);
-        let unseeded = |words: &[&str]| Front { args: owned(words), seeded: false, beats };
+        let CpuArgs { service, buffer, spread, spinners, .. } = *args;
+        let serve = |load| Requests { service, buffer, spread, reads }.served(load);
         let (foreground, hogs, max_slowdown) = match group {
             CpuCase::Serve50 => (serve(50), memory, None),
             CpuCase::Serve50At20 => (serve(50), memory, Some("20%")),
             CpuCase::Serve10 => (serve(10), memory, None),
             CpuCase::Serve80 => (serve(80), memory, None),
             CpuCase::Wakeup => {
-                let interval = format!("{}ns", args.wakeup_interval.as_nanos());
-                let front = unseeded(&["cpu-wakeup", "--interval", &interval]);
-                (front, Hogs { count: 2 * args.hogs, ..memory }, None)
+                let load = format!("cpu-wakeup --interval {}ns", args.wakeup_interval.as_nanos());
+                (Foreground::of(words(&load)), Hogs { count: 2 * args.hogs, ..memory }, None)
             }
             CpuCase::Integer => (serve(50), Hogs { kind: Kind::Integer, ..memory }, None),
-            CpuCase::Spin => {
-                let threads = args.spinners.to_string();
-                (unseeded(&["cpu-spin", "--threads", &threads]), memory, None)
-            }
+            CpuCase::Spin => (Foreground::of(words(&format!("cpu-spin --threads {spinners}"))), memory, None),
         };
-        Self { name: word(&group), foreground, hogs, max_slowdown }
+        let seeded = !matches!(group, CpuCase::Wakeup | CpuCase::Spin);
+        let foreground = Foreground { beats: Beats::of(args.beat), ..foreground };
+        Self { name: name(&group), foreground, seeded, hogs, max_slowdown }
+    }
+
+    /// What must not notice, with the arrivals of a round: the same for every contender in it.
+    pub fn foreground_in(&self, seed: u64, round: u32) -> Foreground {
+        if self.seeded { self.foreground.in_round(seed, round) } else { self.foreground.clone() }
     }
 }
 

@@ -3,7 +3,7 @@ use lull_linux::sense::machine::MachineTimes;
 
 use super::*;
 use crate::contender::known::CPU;
-use crate::load::LoadReport;
+use crate::process::shown;
 use crate::record::Background;
 
 #[derive(clap::Parser)]
@@ -39,33 +39,27 @@ fn contenders_that_learn_get_time_to_settle() {
     }
 }
 
+fn line(contender: &Contender, words: &[&str], first: &str) -> String {
+    let (args, program) = (args(words), Program::new("lull".into()));
+    let first: Vec<String> = first.split(' ').map(str::to_owned).collect();
+    let started = args.common.started(contender, &first, args.smart_window());
+    shown(&started.wrap(vec!["CMD".into()], &program))
+}
+
 #[test]
 fn lull_gets_its_flags_and_a_file_for_its_summary() {
-    let program = Program::new("lull".into());
-    let line = |contender: &Contender, args: &CpuArgs, slack: &[String]| {
-        let started = with_args(contender, args, slack).started(&["--summary".to_owned(), "/s".to_owned()]);
-        shown(&started.wrap(vec!["CMD".into()], &program))
-    };
-    let lull = Contender::Lull(Vec::new());
-    assert_eq!(line(&lull, &args(&[]), &[]), "lull run --summary /s -- CMD");
-    let slack = ["--max-slowdown", "20%"].map(str::to_owned);
+    assert_eq!(line(&Contender::Lull(Vec::new()), &[], "--summary /s"), "lull run --summary /s -- CMD");
     let further = Contender::Lull(vec!["--gate".to_owned(), "none".to_owned()]);
     assert_eq!(
-        line(&further, &args(&["--lull-args", "--interval 100us"]), &slack),
-        "lull run --summary /s --max-slowdown 20% --interval 100us --gate none -- CMD"
+        line(&further, &["--lull-args", "--interval 100us"], "--max-slowdown 20%"),
+        "lull run --max-slowdown 20% --interval 100us --gate none -- CMD"
     );
-    assert_eq!(line(&Contender::Nice, &args(&["--lull-args", "-x"]), &slack), "nice -n 19 CMD");
+    assert_eq!(line(&Contender::Nice, &["--lull-args", "-x"], "-q"), "nice -n 19 CMD");
 }
 
 #[test]
 fn smart_has_learnt_when_the_counting_begins() {
-    let program = Program::new("lull".into());
-    let line = |contender: &'static str, words: &[&str]| {
-        let contender = Contender::Policy(contender);
-        let slack = ["--max-slowdown", "20%"].map(str::to_owned);
-        let started = with_args(&contender, &args(words), &slack).started(&["-q".to_owned()]);
-        shown(&started.wrap(vec!["CMD".into()], &program))
-    };
+    let line = |contender: &'static str, words: &[&str]| line(&Contender::Policy(contender), words, "-q");
     let lull_args = ["--lull-args", "--interval 1ms"];
     assert_eq!(line("smart", &lull_args), "lull run -q --policy smart:500ms -- CMD");
     assert_eq!(line("smart", &["--settle", "0"]), "lull run -q --policy smart:200ms -- CMD");
@@ -82,12 +76,12 @@ fn what_neither_side_used_was_somebody_elses() {
     let times =
         MachineTimes { tasks: Nanos::from_secs(15), stolen: Nanos::from_secs(1), ..MachineTimes::default() };
     let spent = Spent { times, elapsed: Nanos::from_secs(10) };
-    let outcome = |cpu_ns, control_cpu_s| Outcome {
+    let outcome = |cpu_ns, control_cpu_s| Run {
         foreground: Some(LoadReport { cpu_ns, ..LoadReport::default() }),
         background: Some(Background { cpu_s: Some(8.0), control_cpu_s, ..Background::default() }),
-        notes: Vec::new(),
+        ..Run::default()
     };
-    let others = |outcome: &Outcome| disturbance(spent, outcome).unwrap();
+    let others = |outcome: &Run| disturbance(spent, outcome).unwrap();
     let known = others(&outcome(Some(5_000_000_000), Some(0.5)));
     assert_eq!(known, Disturbance { others_cpus: Some(0.2), stolen_cpus: 0.1 });
     // More than the machine had, by the coarseness of its clock.
@@ -95,6 +89,6 @@ fn what_neither_side_used_was_somebody_elses() {
     for unknown in [outcome(None, Some(0.5)), outcome(Some(1), None)] {
         assert_eq!(others(&unknown).others_cpus, None);
     }
-    let alone = Outcome { background: None, ..outcome(Some(5_000_000_000), None) };
+    let alone = Run { background: None, ..outcome(Some(5_000_000_000), None) };
     assert_eq!(others(&alone).others_cpus, Some(1.0));
 }

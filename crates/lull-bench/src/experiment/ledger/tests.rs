@@ -1,17 +1,15 @@
 use super::*;
 
-fn plan(rounds: u32) -> Plan {
-    Plan { contenders: vec![Contender::Alone, Contender::Solo, Contender::Unmanaged], seed: 3, rounds }
-}
+const ALL: [Contender; 3] = [Contender::Alone, Contender::Solo, Contender::Unmanaged];
 
 fn run(ledger: &mut Ledger, rounds: u32, limit: usize) -> Vec<(String, u32)> {
     let mut made = Vec::new();
-    let ended = ledger.rounds("case", &plan(rounds), &mut |contender, round| {
+    let ended = ledger.rounds("case", &ALL, 3, rounds, &mut |contender, round| {
         if made.len() == limit {
             return Err(Error::Interrupted);
         }
         made.push((contender.name(), round));
-        Ok(Run { case: "case".into(), contender: contender.name(), counted: true, ..Run::default() })
+        Ok(Run { counted: true, ..Run::default() })
     });
     assert_eq!(ended.is_err(), made.len() == limit, "{ended:?}");
     made
@@ -29,9 +27,7 @@ fn a_measurement_that_was_killed_goes_on_where_it_was() {
     std::fs::write(&path, text).unwrap();
     let second = run(&mut Ledger::resume(dir.path(), host("tuesday")).unwrap(), 2, 100);
     let whole: Vec<(String, u32)> = (1..=2)
-        .flat_map(|round| {
-            shuffled(&plan(2).contenders, "case", 3, round).into_iter().map(move |c| (c.name(), round))
-        })
+        .flat_map(|round| shuffled(&ALL, "case", 3, round).into_iter().map(move |c| (c.name(), round)))
         .collect();
     assert_eq!([first, second].concat(), whole, "each once, in the order of one go");
     let hosts = record::read(dir.path()).unwrap().iter().filter(|r| matches!(r, Record::Host(_))).count();

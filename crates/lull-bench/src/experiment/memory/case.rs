@@ -24,8 +24,9 @@ use super::args::{MemoryArgs, MemoryCase};
 use crate::Error;
 use crate::contender::Contender;
 use crate::corpus;
-use crate::experiment::trial::Window;
-use crate::units::{Bytes, whole};
+use crate::experiment::trial::{Foreground, Window};
+use crate::process::words;
+use crate::units::{Bytes, nanos};
 
 const MIB: u64 = Bytes::MIB;
 /// The small machine of the paper, and each of the two working sets.
@@ -58,12 +59,8 @@ const TO_ITS_END: Nanos = Nanos::from_secs(4);
 pub struct Case {
     /// Its name in records and tables.
     pub name: String,
-    /// Arguments of the foreground's load, without its window; none in the quiet cases.
-    pub foreground: Vec<OsString>,
-    /// Whether the foreground is ready before the job starts.
-    pub goes_first: bool,
-    /// How long the job works before the foreground starts, if that does not go first.
-    pub lead: Nanos,
+    /// The foreground; none in the quiet cases.
+    pub foreground: Option<Foreground>,
     /// Whether a run in which the job does nothing while the foreground is counted says nothing.
     pub must_work: bool,
     /// Arguments of the job's load, without its progress.
@@ -95,14 +92,20 @@ static LOGGED: [Contender; 5] = [
 ];
 static PLAIN: [Contender; 1] = [Contender::Unmanaged];
 
-fn words(text: &str) -> Vec<OsString> {
-    text.split_whitespace().map(OsString::from).collect()
-}
-
 fn with_file(text: &str, file: &Path) -> Vec<OsString> {
     let mut all = words(text);
     all.extend(["--file".into(), file.as_os_str().to_owned()]);
     all
+}
+
+/// A foreground that is ready before the job starts.
+fn first(load: Vec<OsString>) -> Option<Foreground> {
+    Some(Foreground { goes_first: true, ..Foreground::of(load) })
+}
+
+/// One that starts when the job has worked for a while.
+fn after(lead: Nanos, load: Vec<OsString>) -> Option<Foreground> {
+    Some(Foreground { lead, ..Foreground::of(load) })
 }
 
 impl Case {
@@ -111,9 +114,7 @@ impl Case {
         let scaled = |bytes: u64| (bytes / args.scale / MIB).max(1) * MIB;
         let base = Self {
             name: String::new(),
-            foreground: Vec::new(),
-            goes_first: false,
-            lead: Nanos::ZERO,
+            foreground: None,
             must_work: false,
             background: Vec::new(),
             memory: None,
@@ -121,7 +122,7 @@ impl Case {
             swaps: false,
             cold: Vec::new(),
             written: Vec::new(),
-            window: Window { warmup: Nanos::ZERO, length: Nanos(whole(args.common.seconds * 1e9)) },
+            window: Window { warmup: Nanos::ZERO, length: nanos(args.common.seconds) },
             contenders: &PLAIN,
         };
         let settled = |warmup: Nanos| Window { warmup, ..base.window };
@@ -130,23 +131,20 @@ impl Case {
         Ok(match group {
             MemoryCase::HostFirst => vec![Self {
                 name: "host-first".to_owned(),
-                foreground: words(&format!("{set} --ready --seed 1")),
-                goes_first: true,
+                foreground: first(words(&format!("{set} --ready --seed 1"))),
                 background: words(&format!("{set} --count-fill --seed 2")),
                 window: settled(STARTED_AND_SETTLED),
                 ..small
             }],
             MemoryCase::GuestFirst => vec![Self {
                 name: "guest-first".to_owned(),
-                foreground: words(&format!("{set} --seed 1")),
-                lead: SETTLED,
+                foreground: after(SETTLED, words(&format!("{set} --seed 1"))),
                 background: words(&format!("{set} --seed 2")),
                 ..small
             }],
             MemoryCase::PageOut => vec![Self {
                 name: "page-out".to_owned(),
-                foreground: words(&format!("{set} --fill-only --seed 1")),
-                lead: SETTLED,
+                foreground: after(SETTLED, words(&format!("{set} --fill-only --seed 1"))),
                 background: words(&format!("{set} --seed 2")),
                 ..small
             }],
@@ -156,8 +154,7 @@ impl Case {
                 corpus::data_file(&stream, Bytes(scaled(STREAM)), args.common.seed + 1)?;
                 vec![Self {
                     name: "cache".to_owned(),
-                    foreground: with_file("disk-read --hot --random --think 200us", &hot),
-                    goes_first: true,
+                    foreground: first(with_file("disk-read --hot --random --think 200us", &hot)),
                     background: with_file("disk-stream --block 1MiB", &stream),
                     memory: Some(Bytes(scaled(CACHE))),
                     limit: Bytes(scaled(CACHE - HOT) / 4),
@@ -173,7 +170,7 @@ impl Case {
                 let size = scaled(COPY);
                 vec![Self {
                     name: "wal".to_owned(),
-                    foreground: with_file("disk-log --think 2ms", &log),
+                    foreground: after(Nanos::ZERO, with_file("disk-log --think 2ms", &log)),
                     background: with_file(&format!("disk-write --block 1MiB --size {size}"), &copy),
                     window: settled(SETTLED),
                     must_work: true,
@@ -202,19 +199,17 @@ impl Case {
 
     /// About how long a run takes.
     pub fn takes_about(&self) -> Nanos {
-        if self.foreground.is_empty() {
-            return TO_ITS_END;
-        }
+        let Some(foreground) = &self.foreground else { return TO_ITS_END };
         // One that only fills its set is done long before the window is over.
         let length = if self.name == "page-out" { Nanos::ZERO } else { self.window.length };
-        BESIDE.plus(self.lead).plus(self.window.warmup).plus(length)
+        BESIDE.plus(foreground.lead).plus(self.window.warmup).plus(length)
     }
 
     /// Whether a contender has to do with it.
     pub fn takes(&self, contender: &Contender) -> bool {
         match contender {
             Contender::Lull(_) => true,
-            Contender::Alone | Contender::Again | Contender::Solo => !self.foreground.is_empty(),
+            Contender::Alone | Contender::Again | Contender::Solo => self.foreground.is_some(),
             other => self.contenders.contains(other),
         }
     }

@@ -112,7 +112,7 @@ impl Bench<'_> {
 
     /// Whether a control can be had here; if not, that is told and noted.
     fn has(&self, what: &str, contender: &Contender, page: &mut Page) -> bool {
-        let obstacle = self.args.common.equipped(contender, &[]).obstacle(None, self.program);
+        let obstacle = self.args.common.started(contender, &[], Nanos::ZERO).obstacle(None, self.program);
         if let Some(detail) = &obstacle {
             missing(page, &format!("{what}, {}", contender.name()), detail);
         }
@@ -133,7 +133,7 @@ impl Bench<'_> {
         let told = Told::create(&self.args.common.out)?;
         let party = |entry: &Entry<'_>| {
             let load = self.program.load_argv(entry.load);
-            let control = self.args.common.equipped(&entry.contender, &told.flags());
+            let control = self.args.common.started(&entry.contender, &told.flags(), Nanos::ZERO);
             let argv = wrapped(Some(&machine), control.wrap(load.clone(), self.program));
             Party { load, argv }
         };

@@ -19,9 +19,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::Path;
 
-use clap::ValueEnum;
 use lull_core::Nanos;
 
 use super::args::{NetArgs, NetCase};
@@ -30,6 +28,8 @@ use crate::experiment::apps::args::{App, Work};
 use crate::experiment::apps::packages;
 use crate::load::net::Protocol;
 use crate::netbed::LinkPlan;
+use crate::process::words;
+use crate::units::name;
 
 /// One way, of the far case.
 const FAR: Nanos = Nanos::from_millis(10);
@@ -65,7 +65,7 @@ pub struct Case {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Front {
     /// Arguments of a load, without its ends and times.
-    Load(Vec<String>),
+    Load(String),
     /// A server on the job's host.
     Server {
         /// Which.
@@ -93,10 +93,6 @@ fn write_bytes(protocol: Protocol, to_a_connection: u32) -> u32 {
     }
 }
 
-fn word(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
 impl Case {
     /// The cases of that name: one for each intensity, where the foreground has one.
     pub fn all_of(group: NetCase, args: &NetArgs) -> Vec<Self> {
@@ -108,20 +104,16 @@ impl Case {
     fn of(group: NetCase, percent: u64, args: &NetArgs) -> Self {
         let fast = LinkPlan::of_rate(args.fast_mbit);
         let slow = LinkPlan::of_rate(args.slow_mbit);
-        let probe = || {
-            let every = (args.probe > Nanos::ZERO).then(|| format!("{}ns", args.probe.as_nanos()));
-            every.into_iter().flat_map(|every| ["--probe".to_owned(), every])
-        };
         let transfer = |protocol: Protocol, flows: u32| {
-            let (size, intensity) = (write_bytes(protocol, WRITE_BYTES).to_string(), percent.to_string());
-            let (carrier, flows) = (word(&protocol), flows.to_string());
-            let words = ["net-transfer", "--protocol", &carrier, "--flows", &flows];
-            let words = words.into_iter().chain(["--size", &size, "--intensity", &intensity]);
-            words.map(str::to_owned).collect::<Vec<_>>()
+            let size = write_bytes(protocol, WRITE_BYTES);
+            let carrier = name(&protocol);
+            format!("net-transfer --protocol {carrier} --flows {flows} --size {size} --intensity {percent}")
         };
         let plain = |protocol, flows| Front::Load(transfer(protocol, flows));
-        let probed = || Front::Load(transfer(Protocol::Tcp, 1).into_iter().chain(probe()).collect());
-        let ask = Front::Load(vec!["net-ask".to_owned()]);
+        let every = args.probe.as_nanos();
+        let probe = if every > 0 { format!(" --probe {every}ns") } else { String::new() };
+        let probed = || Front::Load(transfer(Protocol::Tcp, 1) + &probe);
+        let ask = Front::Load("net-ask".to_owned());
         let upload = Background::Upload;
         let (link, foreground, background) = match group {
             NetCase::UdpUdp => (fast, plain(Protocol::Udp, 3), upload(Protocol::Udp)),
@@ -138,38 +130,35 @@ impl Case {
                 (slow, Front::Server { app: App::Nginx, rate: NGINX_RATE }, Background::Rsync)
             }
         };
-        let name = if has_intensity(group) { format!("{}-{percent}", word(&group)) } else { word(&group) };
+        let name = if has_intensity(group) { format!("{}-{percent}", name(&group)) } else { name(&group) };
         Self { name, link, foreground, background }
     }
 
     /// Arguments of the background's load under this contender.
     pub fn flood(&self, protocol: Protocol, to: SocketAddr, contender: &Contender) -> Vec<OsString> {
-        let mut words = ["net-flood", "--json", "--protocol", &word(&protocol)].map(str::to_owned).to_vec();
-        words.extend(["--to".to_owned(), to.to_string()]);
-        words.extend(["--size".to_owned(), write_bytes(protocol, FLOOD_BYTES).to_string()]);
-        if contender.marks() {
-            words.push("--mark".to_owned());
-        }
-        if *contender == Contender::FixedRate {
-            words.extend(["--rate-mbit".to_owned(), self.fixed_mbit().to_string()]);
-        }
-        if let Contender::Congestion(name) = contender {
-            words.extend(["--congestion".to_owned(), (*name).to_owned()]);
-        }
-        words.into_iter().map(OsString::from).collect()
+        let size = write_bytes(protocol, FLOOD_BYTES);
+        let congestion = match contender {
+            Contender::Congestion(name) => format!("--congestion {name}"),
+            _ => String::new(),
+        };
+        let (protocol, manner) = (name(&protocol), self.manner(contender));
+        words(&format!(
+            "net-flood --json --protocol {protocol} --to {to} --size {size} {manner} {congestion}"
+        ))
     }
 
-    /// The same of a download that is counted in a file.
-    pub fn fetch(&self, from: SocketAddr, progress: &Path, contender: &Contender) -> Vec<OsString> {
-        let mut words: Vec<OsString> = ["net-fetch", "--json", "--from"].map(OsString::from).to_vec();
-        words.extend([from.to_string().into(), "--progress".into(), progress.into()]);
-        if contender.marks() {
-            words.push("--mark".into());
+    /// The same of a download.
+    pub fn fetch(&self, from: SocketAddr, contender: &Contender) -> Vec<OsString> {
+        words(&format!("net-fetch --from {from} {}", self.manner(contender)))
+    }
+
+    /// What the job's own load does for others.
+    fn manner(&self, contender: &Contender) -> String {
+        match contender {
+            Contender::FixedRate => format!("--rate-mbit {}", self.fixed_mbit()),
+            other if other.marks() => "--mark".to_owned(),
+            _ => String::new(),
         }
-        if *contender == Contender::FixedRate {
-            words.extend(["--rate-mbit".into(), self.fixed_mbit().to_string().into()]);
-        }
-        words
     }
 
     /// What rsync is told under this contender.

@@ -9,6 +9,7 @@
 //! rsync neither marks its packets nor chooses a congestion control. Where a contender is one or the other, its connections are told
 //! by the daemon's address, which nothing else has, as root would do it: with a filter of the queue, with a route.
 
+use std::any::Any;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -19,10 +20,10 @@ use crate::contender::Contender;
 use crate::error::Context;
 use crate::experiment::apps::case::script;
 use crate::experiment::apps::server::{Place, free_address};
-use crate::experiment::trial::{Meter, ProgressFile};
+use crate::experiment::trial::{Job, Meter, ProgressFile};
 use crate::load::net::{Receiver, Sender};
 use crate::netbed::Bed;
-use crate::process::{Proc, Program};
+use crate::process::{Proc, Program, words};
 use crate::progress::{self, Progress};
 use crate::units::Bytes;
 use crate::{Error, corpus};
@@ -31,61 +32,33 @@ use crate::{Error, corpus};
 const FILES: u64 = 256;
 const FILE: Bytes = Bytes(128 * Bytes::KIB);
 
-/// What has to live as long as the job.
-#[derive(Default)]
-pub(super) struct Kept {
-    _progress: Option<ProgressFile>,
-    _receiver: Option<Receiver>,
-    _sender: Option<Sender>,
-    _daemon: Option<(Proc, ChildStdout)>,
-    _directory: Option<tempfile::TempDir>,
-}
-
-/// A job that is ready.
-pub(super) struct Prepared {
-    /// What is started on the left host, without control.
-    pub(super) argv: Vec<OsString>,
-    pub(super) meter: Meter,
-    /// Whether it ends with its standard input.
-    pub(super) leash: bool,
-    pub(super) kept: Kept,
-}
-
-/// Makes the job of a case ready.
+/// Makes the job of a case ready: what is started on the left host, without control.
 pub(super) fn prepare(
     case: &Case,
     contender: &Contender,
     bed: &Bed,
     program: &Program,
-) -> Result<Prepared, Error> {
+) -> Result<Job, Error> {
     let right = bed.right.namespace();
     match case.background {
         Background::Upload(protocol) => {
-            let (file, progress) = ProgressFile::create()?;
+            let file = ProgressFile::create()?;
             let arrived = Progress::open(file.path())?;
             let receiver = Receiver::start(right, bed.right.v4(), protocol, move |bytes| arrived.add(bytes))?;
-            Ok(Prepared {
-                argv: program.load_argv(case.flood(protocol, receiver.address(), contender)),
-                meter: Meter::Progress(Box::new(progress)),
-                leash: false,
-                kept: Kept { _progress: Some(file), _receiver: Some(receiver), ..Kept::default() },
-            })
+            let argv = program.load_argv(case.flood(protocol, receiver.address(), contender));
+            let kept: Option<Box<dyn Any>> = Some(Box::new(receiver));
+            Ok(Job { kept, ..Job::of(argv, Meter::Progress(Box::new(file))) })
         }
         Background::Download => {
-            let (file, progress) = ProgressFile::create()?;
             let sender = Sender::start(right, bed.right.v4())?;
-            Ok(Prepared {
-                argv: program.load_argv(case.fetch(sender.address(), file.path(), contender)),
-                meter: Meter::Progress(Box::new(progress)),
-                leash: false,
-                kept: Kept { _progress: Some(file), _sender: Some(sender), ..Kept::default() },
-            })
+            let job = Job::of_load(case.fetch(sender.address(), contender), program)?;
+            Ok(Job { kept: Some(Box::new(sender)), ..job })
         }
         Background::Rsync => rsync(case, contender, bed),
     }
 }
 
-fn rsync(case: &Case, contender: &Contender, bed: &Bed) -> Result<Prepared, Error> {
+fn rsync(case: &Case, contender: &Contender, bed: &Bed) -> Result<Job, Error> {
     // In memory: no disk is part of the measurement.
     let memory = progress::directory();
     let directory = tempfile::Builder::new().prefix("lull-bench-").tempdir_in(&memory);
@@ -107,12 +80,9 @@ fn rsync(case: &Case, contender: &Contender, bed: &Bed) -> Result<Prepared, Erro
         case.limit_of_rsync(contender),
         source.display()
     );
-    Ok(Prepared {
-        argv: ["sh", "-c", &script(&body, 1)].map(OsString::from).to_vec(),
-        meter: Meter::Lines(Box::new(|line| line.trim().parse().unwrap_or(0))),
-        leash: true,
-        kept: Kept { _daemon: Some(daemon), _directory: Some(directory), ..Kept::default() },
-    })
+    let argv = ["sh", "-c", &script(&body, 1)].map(OsString::from).to_vec();
+    let kept: Option<Box<dyn Any>> = Some(Box::new((daemon, directory)));
+    Ok(Job { leash: true, kept, ..Job::of_lines(argv, |line| line.trim().parse().unwrap_or(0)) })
 }
 
 fn daemon(place: &Place<'_>, address: SocketAddr, target: &Path) -> Result<(Proc, ChildStdout), Error> {
@@ -124,12 +94,8 @@ fn daemon(place: &Place<'_>, address: SocketAddr, target: &Path) -> Result<(Proc
     );
     let configuration = place.directory.join("rsyncd.conf");
     std::fs::write(&configuration, text).at("write", &configuration)?;
-    let words = ["rsync", "--daemon", "--no-detach", "--config"].map(OsString::from);
-    let mut argv = words.to_vec();
+    let mut argv = words("rsync --daemon --no-detach --config");
     argv.push(configuration.into());
-    argv.extend(["--address".into(), address.ip().to_string().into()]);
-    argv.extend(["--port".into(), address.port().to_string().into()]);
-    place.launch(["setpriv", "--pdeathsig", "TERM"].map(OsString::from).to_vec(), argv, || {
-        place.connects(address)
-    })
+    argv.extend(words(&format!("--address {} --port {}", address.ip(), address.port())));
+    place.launch(words("setpriv --pdeathsig TERM"), argv, || place.connects(address))
 }

@@ -4,6 +4,7 @@
 //! while the job is held; other jobs are judged by what they write. A load generator's last line says how much processor
 //! time it used itself; what its whole tree of processes used beyond that is the cost of the control around it.
 
+use std::any::Any;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -17,9 +18,11 @@ use nix::fcntl::{FcntlArg, fcntl};
 use tempfile::TempPath;
 
 use crate::beats::{Beat, Beats};
+use crate::contender::Contender;
+use crate::contender::group::CpuGroup;
 use crate::error::Context;
 use crate::load::{LoadLine, LoadReport};
-use crate::process::{HELPERS_END, LAST_LINE, Options, POLL, Proc};
+use crate::process::{HELPERS_END, LAST_LINE, Options, POLL, Proc, Program};
 use crate::progress::{self, Progress};
 use crate::record::Background;
 use crate::units::{Bytes, whole};
@@ -31,7 +34,7 @@ const FIRST_BYTES: Nanos = Nanos::from_secs(60);
 /// How much of a job's work is done.
 pub enum Meter {
     /// A load generator counts into this file.
-    Progress(Box<Progress>),
+    Progress(Box<ProgressFile>),
     /// Every byte that it writes to its standard output.
     Output,
     /// The function says how many bytes a line of its standard output stands for.
@@ -48,17 +51,49 @@ pub struct Job {
     pub leash: bool,
     /// Whether the foreground begins beside it at once, instead of once it has moved something: for a control that learns first.
     pub at_once: bool,
+    /// What goes when it has ended.
+    pub kept: Option<Box<dyn Any>>,
+}
+
+impl Job {
+    /// A command whose work is measured like this.
+    pub fn of(argv: Vec<OsString>, meter: Meter) -> Self {
+        Self { argv, meter, leash: false, at_once: false, kept: None }
+    }
+
+    /// A command whose lines stand for bytes.
+    pub fn of_lines(argv: Vec<OsString>, bytes: impl FnMut(&str) -> u64 + Send + 'static) -> Self {
+        Self::of(argv, Meter::Lines(Box::new(bytes)))
+    }
+
+    /// A load generator with these arguments, which counts into a file.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn of_load(mut args: Vec<OsString>, program: &Program) -> Result<Self, Error> {
+        let file = ProgressFile::create()?;
+        args.extend(["--json".into(), "--progress".into(), file.path().into()]);
+        Ok(Self::of(program.load_argv(args), Meter::Progress(Box::new(file))))
+    }
+
+    /// The same under a control, and in its group if it has one.
+    #[must_use]
+    pub fn under(self, control: &Contender, group: Option<&CpuGroup>, program: &Program) -> Self {
+        let argv = CpuGroup::wrap_in(group, control.wrap(self.argv, program));
+        Self { argv, ..self }
+    }
 }
 
 /// A progress file that a load and the harness share; removed when dropped.
 #[derive(Debug)]
 pub struct ProgressFile {
     path: TempPath,
+    progress: Progress,
 }
 
 impl ProgressFile {
     /// A new one, at zero.
-    pub fn create() -> Result<(Self, Progress), Error> {
+    pub fn create() -> Result<Self, Error> {
         let directory = progress::directory();
         let file = tempfile::Builder::new()
             .prefix(&progress::prefix(std::process::id()))
@@ -66,12 +101,17 @@ impl ProgressFile {
             .at("create a progress file in", &directory)?;
         let path = file.into_temp_path();
         let progress = Progress::create(&path)?;
-        Ok((Self { path }, progress))
+        Ok(Self { path, progress })
     }
 
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What it holds.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 }
 
@@ -87,17 +127,18 @@ pub(super) struct Running {
     whole_tree: bool,
     ended_at: Option<Nanos>,
     at_once: bool,
+    _kept: Option<Box<dyn Any>>,
 }
 
 enum Counter {
-    Shared(Box<Progress>),
+    Shared(Box<ProgressFile>),
     Counted(Arc<AtomicU64>),
 }
 
 impl Counter {
     fn bytes(&self) -> u64 {
         match self {
-            Self::Shared(progress) => progress.bytes(),
+            Self::Shared(file) => file.progress.bytes(),
             Self::Counted(bytes) => bytes.load(Ordering::Relaxed),
         }
     }
@@ -119,9 +160,9 @@ impl Running {
         let counted = Arc::clone(&bytes);
         let mut report = None;
         let counter = match job.meter {
-            Meter::Progress(progress) => {
+            Meter::Progress(file) => {
                 report = Some(thread::spawn(move || last_report(stdout)));
-                Counter::Shared(progress)
+                Counter::Shared(file)
             }
             Meter::Output => {
                 thread::spawn(move || drain(stdout, &counted));
@@ -145,6 +186,7 @@ impl Running {
             whole_tree,
             ended_at: None,
             at_once: job.at_once,
+            _kept: job.kept,
         })
     }
 
@@ -205,8 +247,8 @@ impl Running {
 
     /// Lets it work, or pauses it, as `beat` says. Only load generators can be paused.
     pub(super) fn follow(&self, beat: Beat) {
-        if let Counter::Shared(progress) = &self.counter {
-            progress.pause(beat == Beat::Quiet);
+        if let Counter::Shared(file) = &self.counter {
+            file.progress.pause(beat == Beat::Quiet);
         }
     }
 

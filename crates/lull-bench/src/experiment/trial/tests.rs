@@ -1,6 +1,7 @@
 use std::ffi::OsString;
 
 use super::*;
+use crate::record::Background;
 
 #[test]
 fn bytes_between_samples_are_in_proportion() {
@@ -12,12 +13,7 @@ fn bytes_between_samples_are_in_proportion() {
 }
 
 fn job(script: &str, meter: Meter) -> Job {
-    Job {
-        argv: ["sh", "-c", script].iter().map(OsString::from).collect(),
-        meter,
-        leash: false,
-        at_once: false,
-    }
+    Job::of(["sh", "-c", script].iter().map(OsString::from).collect(), meter)
 }
 
 fn window() -> Window {
@@ -57,14 +53,13 @@ fn a_failing_job_is_an_error_with_its_last_words() {
 /// A load that counts once, says at its end that it used `own`, and runs under a "control" that computes beside it.
 fn controlled(own: Nanos) -> Background {
     let program = Program::new("/no/such/program".into());
-    let (file, progress) = ProgressFile::create().unwrap();
-    progress.add(1);
+    let file = ProgressFile::create().unwrap();
+    file.progress().add(1);
     let report = LoadReport { load: "x".to_owned(), cpu_ns: Some(own.as_nanos()), ..LoadReport::default() };
     let line = serde_json::to_string(&LoadLine::Total(report)).unwrap();
     let script = format!("trap \"echo '{}'; exit 0\" TERM; while :; do :; done", line.replace('"', "\\\""));
-    let job = job(&script, Meter::Progress(Box::new(progress)));
+    let job = job(&script, Meter::Progress(Box::new(file)));
     let outcome = run(None, Some(job), window(), &program, &mut |_| ()).unwrap();
-    drop(file);
     outcome.background.unwrap()
 }
 

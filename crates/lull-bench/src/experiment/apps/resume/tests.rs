@@ -1,7 +1,9 @@
 use super::*;
 use crate::contender::Contender;
 use crate::experiment::apps::tests::{args, program};
-use crate::experiment::ledger::{Ledger, Plan};
+use crate::experiment::awake::Awake;
+use crate::experiment::ledger::Ledger;
+use crate::experiment::measurement::Measurement;
 use crate::record::Run;
 
 #[test]
@@ -29,25 +31,28 @@ fn a_short_measurement_is_not_told_in_hours() {
 fn a_measurement_that_goes_on_says_what_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let words = ["--foreground", "redis", "--background", "tar,memory", "--instances", "2", "--rounds", "2"];
-    let args = args(&[&words[..], &["--seconds", "20", "--warmup", "9", "--settle", "30"]].concat());
-    let program = program();
+    let out = ["--out", dir.path().to_str().unwrap()];
+    let args = args(&[&words[..], &["--seconds", "20", "--warmup", "9", "--settle", "30"], &out].concat());
+    let measurement =
+        Measurement::with(&args.common, program(), Host::default(), Awake::doze(), Ledger::open);
     let mut bench = Bench {
         args: &args,
-        program: &program,
-        disk: None,
-        ledger: Ledger::open(dir.path(), Host::default()).unwrap(),
+        measurement: measurement.unwrap(),
         directory: dir.path().to_owned(),
         contenders: vec![Contender::Alone, Contender::Lull(Vec::new())],
     };
     let cases = args.cases();
     assert_eq!(cases, ["redis-tar-2", "redis-memory-2"]);
     assert_eq!(bench.state(&cases), "about 5 minutes in all");
-    let plan = Plan { contenders: vec![Contender::Alone], seed: 1, rounds: 2 };
-    bench.ledger.rounds("redis-tar-2", &plan, &mut |_, _| Ok(Run::default())).unwrap();
+    let measure = |bench: &mut Bench<'_>, contenders: &[Contender]| {
+        let ledger = &mut bench.measurement.ledger;
+        ledger.rounds("redis-tar-2", contenders, 1, 2, &mut |_, _| Ok(Run::default())).unwrap();
+    };
+    measure(&mut bench, &[Contender::Alone]);
     assert_eq!(bench.state(&cases), "2 of 8 runs there already, about 4 minutes for the rest");
     assert!(!bench.is_done("redis-tar-2"));
-    let plan = Plan { contenders: bench.contenders.clone(), ..plan };
-    bench.ledger.rounds("redis-tar-2", &plan, &mut |_, _| Ok(Run::default())).unwrap();
+    let all = bench.contenders.clone();
+    measure(&mut bench, &all);
     assert_eq!(bench.state(&cases[..1]), "all 4 runs are there already");
     assert!(bench.is_done("redis-tar-2") && !bench.is_done("redis-memory-2"));
 }

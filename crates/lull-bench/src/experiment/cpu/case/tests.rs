@@ -2,6 +2,7 @@ use clap::Parser;
 use lull_core::Nanos;
 
 use super::*;
+use crate::experiment::trial::Window;
 use crate::process::shown;
 
 #[derive(clap::Parser)]
@@ -16,7 +17,7 @@ fn case(group: CpuCase) -> Case {
 
 fn line(case: &Case, round: u32) -> String {
     let window = Window { warmup: Nanos::from_secs(6), length: Nanos::from_secs(8) };
-    shown(&case.foreground.in_round(7, round).argv(window, &Program::new("lull".into())))
+    shown(&case.foreground_in(7, round).argv(window, &Program::new("lull".into())))
 }
 
 #[test]
@@ -49,8 +50,11 @@ fn arrivals_differ_between_rounds_only() {
 
 #[test]
 fn hogs_are_what_the_case_says() {
-    let hogs = |group| shown(&case(group).hogs.args(Path::new("/p")));
-    let memory = "cpu-hog --kind memory --hogs 2 --memory 268435456 --leash --json --progress /p";
+    let hogs = |group| {
+        let line = shown(&case(group).hogs.job(&Program::new("lull".into())).unwrap().argv);
+        line.rsplit_once(' ').unwrap().0.to_owned()
+    };
+    let memory = "lull load cpu-hog --kind memory --hogs 2 --memory 268435456 --leash --json --progress";
     assert_eq!(hogs(CpuCase::Serve50), memory);
     assert_eq!(hogs(CpuCase::Wakeup), memory.replace("--hogs 2", "--hogs 4"));
     assert_eq!(hogs(CpuCase::Integer), memory.replace("memory --hogs", "integer --hogs"));

@@ -30,7 +30,7 @@ fn flood(group: NetCase, contender: &Contender) -> String {
     let case = case(group);
     let words = match case.background {
         Background::Upload(protocol) => case.flood(protocol, to, contender),
-        _ => case.fetch(to, Path::new("/p"), contender),
+        _ => case.fetch(to, contender),
     };
     words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
@@ -50,7 +50,7 @@ fn each_contender_changes_the_background_in_its_own_way() {
 
 #[test]
 fn a_download_is_limited_where_it_is_read() {
-    let plain = "net-fetch --json --from 10.0.0.2:5 --progress /p";
+    let plain = "net-fetch --from 10.0.0.2:5";
     assert_eq!(flood(NetCase::AskDown, &Contender::Unmanaged), plain);
     assert_eq!(flood(NetCase::TcpDown, &Contender::FixedRate), format!("{plain} --rate-mbit 25"));
     assert_eq!(flood(NetCase::TcpDown, &Contender::Marked), format!("{plain} --mark"));
@@ -80,7 +80,7 @@ fn the_round_trip_is_probed_beside_a_connection_if_wanted() {
     let words = |group, asked: &str| {
         let args = Asked::parse_from(["net", "--probe", asked]).args;
         match Case::of(group, 25, &args).foreground {
-            Front::Load(words) => words.join(" "),
+            Front::Load(words) => words,
             Front::Server { .. } => String::new(),
         }
     };

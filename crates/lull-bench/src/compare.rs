@@ -36,10 +36,10 @@ use serde::Serialize;
 use crate::Error;
 use crate::contender::rank;
 use crate::error::Context;
-use crate::experiment::args::LULL_FLAGS;
-use crate::record::{self, FILE_NAME, Host, Record, Run};
+use crate::record::{self, FILE_NAME, Host, LULL_FLAGS, Record, differing, hosts};
+use crate::stats::Interval;
 use crate::stats::ranks::{self, compared};
-use crate::stats::{Interval, ratio};
+use crate::study::rounds::{Figure, MEAN, P50, P99, REQUESTS, Round, WALL, WORK, within};
 
 /// Arguments of `lull bench compare`.
 #[derive(Clone, Debug, clap::Args)]
@@ -176,28 +176,6 @@ fn read(place: &Path) -> Result<Vec<Record>, Error> {
     record::read(&beside)
 }
 
-/// The host lines of records.
-pub(crate) fn hosts(records: &[Record]) -> impl Iterator<Item = &Host> {
-    records.iter().filter_map(|record| match record {
-        Record::Host(host) => Some(host),
-        _ => None,
-    })
-}
-
-/// The terms on which all of these differ from one another, with their values in the order of the hosts; those that only some know are not
-/// among them.
-pub(crate) fn differing<'a>(all: impl Iterator<Item = &'a Host>) -> BTreeMap<&'a str, Vec<&'a str>> {
-    let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (name, value) in all.flat_map(|host| &host.terms) {
-        let known = values.entry(name).or_default();
-        if !known.contains(&value.as_str()) {
-            known.push(value);
-        }
-    }
-    values.retain(|_, values| values.len() > 1);
-    values
-}
-
 /// Why two measurements cannot be compared: the terms that differ; none if none does.
 fn other_terms(a: &[Record], b: &[Record]) -> Option<String> {
     let mut differing = differing(hosts(a).chain(hosts(b)));
@@ -211,53 +189,44 @@ type Key = (String, String, &'static str);
 
 /// The values of every figure, by case, contender and figure.
 fn figures(records: &[Record]) -> BTreeMap<Key, Vec<f64>> {
-    let mut rounds: BTreeMap<(usize, &str, u32), Vec<&Run>> = BTreeMap::new();
+    let mut rounds: BTreeMap<(usize, &str, u32), Round<'_>> = BTreeMap::new();
     let mut measurement = 0;
     for record in records {
         match record {
             Record::Host(_) => measurement += 1,
             Record::Run(run) if run.counted => {
-                rounds.entry((measurement, &run.case, run.round)).or_default().push(run);
+                let round = rounds.entry((measurement, &run.case, run.round)).or_default();
+                round.insert(&run.contender, run);
             }
             _ => {}
         }
     }
     let mut figures: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
-    for runs in rounds.values() {
-        for run in runs {
+    for round in rounds.values() {
+        for (name, run) in round {
             let mut add = |figure, value: Option<f64>| {
                 if let Some(value) = value.filter(|value| value.is_finite() && *value > 0.0) {
-                    let key = (run.case.clone(), run.contender.clone(), figure);
-                    figures.entry(key).or_default().push(value);
+                    figures.entry((run.case.clone(), run.contender.clone(), figure)).or_default().push(value);
                 }
             };
-            let reference = |name: &str| {
-                runs.iter().copied().find(|other| other.contender == name && run.contender != name)
-            };
-            for (figure, relative, of) in FOREGROUND {
+            for (figure, relative, reference, of) in FIGURES {
                 add(figure, of(run));
-                add(relative, reference("alone").and_then(|alone| ratio(of(run)?, of(alone)?)));
+                add(relative, within(round, name, reference, of).filter(|_| *name != reference));
             }
-            add("background/s", work(run));
-            add("background / solo", reference("solo").and_then(|solo| ratio(work(run)?, work(solo)?)));
-            add("wall", run.background.as_ref().and_then(|background| background.wall_s));
+            add("wall", WALL(run));
         }
     }
     figures
 }
 
-type Figure = fn(&Run) -> Option<f64>;
-
-const FOREGROUND: [(&str, &str, Figure); 4] = [
-    ("requests/s", "requests / alone", |run| run.foreground.as_ref()?.requests_per_s()),
-    ("mean", "mean / alone", |run| Some(run.foreground.as_ref()?.latency?.mean_ns as f64)),
-    ("p50", "p50 / alone", |run| Some(run.foreground.as_ref()?.latency?.p50_ns as f64)),
-    ("p99", "p99 / alone", |run| Some(run.foreground.as_ref()?.latency?.p99_ns as f64)),
+/// Figures, the same relative to a reference, and that.
+const FIGURES: [(&str, &str, &str, Figure); 5] = [
+    ("requests/s", "requests / alone", "alone", REQUESTS),
+    ("mean", "mean / alone", "alone", MEAN),
+    ("p50", "p50 / alone", "alone", P50),
+    ("p99", "p99 / alone", "alone", P99),
+    ("background/s", "background / solo", "solo", |run| WORK(run).filter(|_| WALL(run).is_none())),
 ];
-
-fn work(run: &Run) -> Option<f64> {
-    run.background.as_ref().filter(|background| background.wall_s.is_none()).map(record::Background::rate)
-}
 
 impl Comparison {
     /// Of the records of two measurements.

@@ -6,6 +6,7 @@
 //! ([`study`](crate::study)).
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -18,8 +19,10 @@ use crate::load::LoadReport;
 use crate::stats::ratio;
 
 mod reported;
+mod terms;
 
 pub use reported::{Reported, reported_cpu_slowdown};
+pub use terms::{LULL_FLAGS, differing, term, terms_line};
 
 /// Name of the record file in an output directory.
 pub const FILE_NAME: &str = "raw.jsonl";
@@ -92,6 +95,13 @@ pub struct Unmet {
     pub contender: Option<String>,
     /// What is missing and what would help.
     pub detail: String,
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = self.contender.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+        write!(f, "{}{who}: {}", self.case, self.detail)
+    }
 }
 
 /// One contender in one round of one case.
@@ -273,6 +283,14 @@ impl Writer {
         line.push(b'\n');
         self.file.write_all(&line).at("append to", &self.path)
     }
+}
+
+/// The host lines of records.
+pub fn hosts(records: &[Record]) -> impl Iterator<Item = &Host> {
+    records.iter().filter_map(|record| match record {
+        Record::Host(host) => Some(host),
+        _ => None,
+    })
 }
 
 /// Takes a cut-off last line out of `directory`/raw.jsonl, so that more can be appended.

@@ -21,8 +21,10 @@ pub mod apps;
 pub mod figures;
 pub mod html;
 pub mod linger;
+pub mod markup;
 pub mod picture;
 pub mod table;
+pub mod verdicts;
 
 /// Arguments of `lull bench report`.
 #[derive(Clone, Debug, clap::Args)]

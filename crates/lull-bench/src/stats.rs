@@ -29,7 +29,7 @@ impl Summary {
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
-        let median = middle(&sorted)?;
+        let median = middle_of(&sorted)?;
         let mut distances: Vec<f64> = sorted.iter().map(|v| (v - median).abs()).collect();
         distances.sort_by(f64::total_cmp);
         Some(Self {
@@ -37,12 +37,17 @@ impl Summary {
             median,
             min: *sorted.first()?,
             max: *sorted.last()?,
-            mad: middle(&distances)?,
+            mad: middle_of(&distances)?,
         })
     }
 }
 
-fn middle(sorted: &[f64]) -> Option<f64> {
+/// The median of the finite values.
+pub fn middle(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    Summary::of(values).map(|summary| summary.median)
+}
+
+fn middle_of(sorted: &[f64]) -> Option<f64> {
     let half = sorted.len() / 2;
     let upper = *sorted.get(half)?;
     if sorted.len() % 2 == 1 { Some(upper) } else { Some(f64::midpoint(*sorted.get(half - 1)?, upper)) }
@@ -94,8 +99,7 @@ const TAIL: f64 = 0.025;
 /// says too little; one has none.
 pub fn bootstrap(values: &[f64]) -> Option<Median> {
     let Interval { value, low, high } = bootstrap_figure(values.len(), |drawn| {
-        let drawn = drawn.iter().filter_map(|index| values.get(*index).copied());
-        Summary::of(drawn).map(|summary| summary.median)
+        middle(drawn.iter().filter_map(|index| values.get(*index).copied()))
     })?;
     Some(Median { value, ends: (values.len() > 1).then_some(Ends { low, high }) })
 }

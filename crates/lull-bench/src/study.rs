@@ -11,21 +11,24 @@
 //! Where the resource is the CPU ([`cpu`]), the foreground is judged by its mean latency, not by its throughput; beside real applications
 //! ([`pairs`]), whose requests arrive at a constant rate, by its p99 alone.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::contender::rank;
-use crate::load::{Latency, LoadReport};
 use crate::record::{Host, Record, Run, Unmet};
 use crate::stats::{Summary, ratio};
 
 pub mod cpu;
+pub mod dominance;
 pub mod figures;
 pub mod observations;
 pub mod pairs;
 pub mod round_trip;
+pub mod rounds;
 pub mod targets;
+
+use rounds::{
+    BYTES, P99, REQUESTS, Round, WALL, mean_ns, over, p50_ns, p90_ns, p99_ns, plain, slowdowns, within,
+};
 
 /// Differences of medians below this share are not told apart.
 pub const NOISE: f64 = 0.02;
@@ -108,9 +111,6 @@ pub struct Row {
     pub dominated_by: Vec<String>,
 }
 
-/// One round of one case: the counted runs by contender.
-type Round<'a> = BTreeMap<&'a str, &'a Run>;
-
 impl Study {
     /// Of these records.
     pub fn of(records: &[Record]) -> Self {
@@ -136,11 +136,7 @@ impl Study {
 
 impl CaseStudy {
     fn of(case: &str, runs: &[(usize, &Run)]) -> Self {
-        let mut rounds: BTreeMap<(usize, u32), Round<'_>> = BTreeMap::new();
-        for (measurement, run) in runs.iter().filter(|(_, run)| run.counted) {
-            rounds.entry((*measurement, run.round)).or_default().insert(&run.contender, run);
-        }
-        let rounds: Vec<Round<'_>> = rounds.into_values().collect();
+        let rounds = rounds::rounds(runs);
         let mut names: Vec<&str> = Vec::new();
         for (_, run) in runs {
             if !names.contains(&run.contender.as_str()) {
@@ -149,19 +145,12 @@ impl CaseStudy {
         }
         names.sort_by_key(|name| (rank(name), *name));
         let mut rows: Vec<Row> = names.iter().map(|name| row(name, runs, &rounds)).collect();
-        for index in 0..rows.len() {
-            let dominated_by = match rows.get(index) {
-                Some(row) => rows
-                    .iter()
-                    .filter(|other| dominates(case, other, row))
-                    .map(|r| r.contender.clone())
-                    .collect(),
-                None => Vec::new(),
-            };
-            if let Some(row) = rows.get_mut(index) {
-                row.dominated_by = dominated_by;
-            }
-        }
+        let names_of = |row: &Row| {
+            let better = rows.iter().filter(|other| dominates(case, other, row));
+            better.map(|other| other.contender.clone()).collect::<Vec<String>>()
+        };
+        let dominated: Vec<Vec<String>> = rows.iter().map(names_of).collect();
+        rows.iter_mut().zip(dominated).for_each(|(row, by)| row.dominated_by = by);
         let targets = targets::judge(case, &rows, &rounds);
         Self { case: case.to_owned(), rows, targets }
     }
@@ -169,14 +158,9 @@ impl CaseStudy {
 
 fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
     let own: Vec<&Run> = runs.iter().map(|(_, run)| *run).filter(|run| run.contender == name).collect();
-    // A ratio of this contender's run to the reference's run of the same round, over all rounds that have both.
-    let within = |reference: &str, figure: &dyn Fn(&Run, &Run) -> Option<f64>| {
-        Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?, round.get(reference)?)))
-    };
-    let undisturbed = |figure: &dyn Fn(&LoadReport) -> Option<f64>| slowdown(name, rounds, figure);
-    let plain = |figure: &dyn Fn(&Run) -> Option<f64>| {
-        Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?)))
-    };
+    let over = |reference: &str, figure| Summary::of(over(rounds, name, reference, figure));
+    let slowdowns = |figure| slowdowns(rounds, name, figure);
+    let plain = |figure| plain(rounds, name, figure);
     // A parallel device serves both at once: what is "idle" there is not a matter of time.
     let is_one = |run: &&Run| run.case.starts_with("slow-") || is_net(run);
     let one_server = name != "solo" && own.iter().any(is_one);
@@ -186,85 +170,31 @@ fn row(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Row {
         command: own.iter().find_map(|run| run.command.clone()),
         runs: own.iter().filter(|run| run.counted).count(),
         left_out: own.iter().filter(|run| !run.counted).count(),
-        foreground: within("alone", &|run, alone| ratio(requests_per_s(run)?, requests_per_s(alone)?)),
-        mean: undisturbed(&|report| latency(report, Rank::Mean)),
-        p50: undisturbed(&|report| latency(report, Rank::P50)),
-        p90: undisturbed(&|report| latency(report, Rank::P90)),
-        p99: undisturbed(&|report| latency(report, Rank::P99)),
-        requests_per_s: plain(&requests_per_s),
-        p99_ns: plain(&|run| latency(run.foreground.as_ref()?, Rank::P99)),
-        background: within("solo", &|run, solo| ratio(bytes_per_s(run)?, bytes_per_s(solo)?)),
-        bytes_per_s: plain(&bytes_per_s),
+        foreground: over("alone", REQUESTS),
+        mean: slowdowns(mean_ns),
+        p50: slowdowns(p50_ns),
+        p90: slowdowns(p90_ns),
+        p99: slowdowns(p99_ns),
+        requests_per_s: plain(REQUESTS),
+        p99_ns: plain(P99),
+        background: over("solo", BYTES),
+        bytes_per_s: plain(BYTES),
         idle_used: Summary::of(served.iter().filter_map(|round| idle_used(round, name))),
-        over_bfq: within("bfq", &|run, bfq| ratio(bytes_per_s(run)?, bytes_per_s(bfq)?)),
-        speed: within("none", &|run, plain| ratio(wall_s(plain)?, wall_s(run)?)),
-        wall_s: plain(&wall_s),
-        cpu_s: plain(&|run| run.background.as_ref()?.cpu_s),
-        peak_bytes: plain(&|run| Some(run.background.as_ref()?.peak_bytes as f64)),
-        hits: plain(&hits),
+        over_bfq: over("bfq", BYTES),
+        speed: Summary::of(rounds.iter().filter_map(|round| within(round, "none", name, WALL))),
+        wall_s: plain(WALL),
+        cpu_s: plain(|run| run.background.as_ref()?.cpu_s),
+        peak_bytes: plain(|run| Some(run.background.as_ref()?.peak_bytes as f64)),
+        hits: plain(hits),
         round_trips: round_trip::round_trips(name, rounds),
         cpu: cpu::is_cpu(rounds).then(|| cpu::figures(name, rounds)),
         dominated_by: Vec::new(),
     }
 }
 
-#[derive(Clone, Copy)]
-enum Rank {
-    Mean,
-    P50,
-    P90,
-    P99,
-}
-
-fn requests_per_s(run: &Run) -> Option<f64> {
-    run.foreground.as_ref()?.requests_per_s()
-}
-
-/// A figure of the foreground over that of the undisturbed one: in the quiet beats of the same run where it has any, else in
-/// the run of `alone` in the same round.
-fn slowdown(
-    name: &str,
-    rounds: &[Round<'_>],
-    figure: &dyn Fn(&LoadReport) -> Option<f64>,
-) -> Option<Summary> {
-    Summary::of(rounds.iter().filter_map(|round| slowdown_in(name, round, figure)))
-}
-
-fn slowdown_in(name: &str, round: &Round<'_>, figure: &dyn Fn(&LoadReport) -> Option<f64>) -> Option<f64> {
-    let report = round.get(name)?.foreground.as_ref()?;
-    let undisturbed = match &report.quiet {
-        Some(quiet) => quiet,
-        None => round.get("alone")?.foreground.as_ref()?,
-    };
-    ratio(figure(report)?, figure(undisturbed)?)
-}
-
-fn latency(report: &LoadReport, rank: Rank) -> Option<f64> {
-    report.latency.filter(|_| report.requests > 0).map(|latency| rank_of(&latency, rank))
-}
-
-fn rank_of(latency: &Latency, rank: Rank) -> f64 {
-    match rank {
-        Rank::Mean => latency.mean_ns as f64,
-        Rank::P50 => latency.p50_ns as f64,
-        Rank::P90 => latency.p90_ns as f64,
-        Rank::P99 => latency.p99_ns as f64,
-    }
-}
-
-fn bytes_per_s(run: &Run) -> Option<f64> {
-    // A job that is only timed, like a compile, moves nothing that is counted.
-    let background = run.background.as_ref().filter(|b| b.bytes > 0 || b.wall_s.is_none())?;
-    Some(background.rate())
-}
-
 fn hits(run: &Run) -> Option<f64> {
     let report = run.foreground.as_ref()?;
     Some(1.0 - ratio(report.misses? as f64, report.requests as f64)?)
-}
-
-fn wall_s(run: &Run) -> Option<f64> {
-    run.background.as_ref()?.wall_s
 }
 
 /// Whether the resource is a link: known by the load, or by the case of a server.
@@ -277,7 +207,7 @@ fn is_net(run: &Run) -> bool {
 fn idle_used(round: &Round<'_>, name: &str) -> Option<f64> {
     let run = round.get("alone")?;
     let alone = run.foreground.as_ref()?;
-    let solo = bytes_per_s(round.get("solo")?)?;
+    let solo = BYTES(round.get("solo")?)?;
     let busy = if is_net(run) {
         // What the foreground leaves of a link is what its bytes leave of the most that was seen to pass.
         ratio(ratio(alone.bytes as f64, alone.seconds)?, solo)?
@@ -288,14 +218,14 @@ fn idle_used(round: &Round<'_>, name: &str) -> Option<f64> {
     if idle < 0.02 {
         return None;
     }
-    ratio(bytes_per_s(round.get(name)?)?, solo * idle)
+    ratio(BYTES(round.get(name)?)?, solo * idle)
 }
 
 /// Whether `other` is at least as good as `row` in all three figures and clearly better in one.
 fn dominates(case: &str, other: &Row, row: &Row) -> bool {
     let speed = |row: &Row| match &row.cpu {
         Some(cpu) => ratio(1.0, cpu.mean?.median),
-        None if targets::apps::is_apps(case) => Some(1.0),
+        None if targets::is_apps(case) => Some(1.0),
         None => Some(row.foreground?.median),
     };
     let (_, tail) = cpu::tail(case);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::load::{Latency, LoadReport};
+use crate::record::Run;
 use crate::record::{Background, Host, Writer};
 
 /// Rounds in which alone has a p99 of 1 ms times `machine`, and lull one that is `slower` times as long.

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Comparison, Difference, Verdict};
-use crate::experiment::args::LULL_FLAGS;
-use crate::record::Host;
+use crate::record::{Host, LULL_FLAGS, differing};
 
 /// Rounds with which a difference that stands out from chance can be expected to be found.
 const ENOUGH: usize = 5;
@@ -56,7 +55,7 @@ pub(super) fn render(comparison: &Comparison) -> String {
             );
         }
     }
-    if let Some(flags) = super::differing(comparison.hosts.iter().flatten()).remove(LULL_FLAGS) {
+    if let Some(flags) = differing(comparison.hosts.iter().flatten()).remove(LULL_FLAGS) {
         let shown: Vec<String> = flags.iter().map(|flags| format!("'{flags}'")).collect();
         let _ = writeln!(text, "lull's flags differ: {}.", shown.join(" and "));
     }

@@ -11,16 +11,13 @@ use lull_core::{Nanos, SmartSetting};
 use crate::Error;
 use crate::contender::Contender;
 use crate::process::{self, Program};
-use crate::record::Host;
+use crate::record::{Host, LULL_FLAGS};
 use crate::report::{self, ReportArgs};
 use crate::units::some_seconds;
 
 use super::awake::Awake;
 use super::host;
 use super::ledger::Ledger;
-
-/// The term that may differ in a comparison: what is compared may be two ways to run lull.
-pub const LULL_FLAGS: &str = "lull flags";
 
 /// Arguments of every experiment.
 #[derive(Clone, Debug, clap::Args)]

@@ -2,9 +2,9 @@
 //!
 //! Written for every figure that the records have ([`Measured`]); nothing where they have none.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::markup::markdown_table;
 use super::table;
 use crate::Error;
 use crate::error::Context;
@@ -55,33 +55,33 @@ is not judged. Pictures: the lighter, the more throughput; the dashed line is th
 
 fn section(measured: &Measured) -> String {
     let name = measured.figure.name();
-    let mut text = format!(
-        "\n## {0}\n\n![{0}]({name}.svg)\n\nPoints: [{name}.csv]({name}.csv)\n\n\
-         | paper | simulated | holds | here | holds |\n|---|---|---|---|---|\n",
-        measured.title
-    );
-    for Compared { simulated, here } in measured.compared() {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} |",
-            here.sentence,
-            simulated.found,
-            simulated.verdict(),
-            here.found,
-            here.verdict()
-        );
-    }
-    text += "\n| intensity | none: foreground | of what is left | auto: foreground | of what is left |\n|---|---|---|---|---|\n";
-    for percent in measured.percents() {
+    let compared = measured.compared().into_iter().map(|Compared { simulated, here }| {
+        let verdicts = [simulated.verdict(), here.verdict()].map(ToString::to_string);
+        let [simulated_holds, here_holds] = verdicts;
+        vec![
+            here.sentence.to_string(),
+            simulated.found.clone(),
+            simulated_holds,
+            here.found.clone(),
+            here_holds,
+        ]
+    });
+    let by_intensity = measured.percents().into_iter().map(|percent| {
         let cells = [Held::Not, Held::Found].map(|held| {
             let point = measured.at(percent, held);
-            [point.map(|point| point.foreground), point.and_then(|point| point.left_used)]
-                .map(share)
-                .join(" | ")
+            [point.map(|point| point.foreground), point.and_then(|point| point.left_used)].map(share)
         });
-        let _ = writeln!(text, "| {percent}% | {} |", cells.join(" | "));
-    }
-    text
+        [vec![format!("{percent}%")], cells.concat()].concat()
+    });
+    format!(
+        "\n## {0}\n\n![{0}]({name}.svg)\n\nPoints: [{name}.csv]({name}.csv)\n\n{1}\n{2}",
+        measured.title,
+        markdown_table(&["paper", "simulated", "holds", "here", "holds"], compared),
+        markdown_table(
+            &["intensity", "none: foreground", "of what is left", "auto: foreground", "of what is left"],
+            by_intensity
+        )
+    )
 }
 
 fn share(summary: Option<Summary>) -> String {

@@ -19,17 +19,18 @@ use std::path::Path;
 
 use lull_core::Nanos;
 
-use super::apps::{HELD, Verdicts};
+use super::markup::{escaped, html_table};
 use super::table::figures;
+use super::verdicts::{HELD, Verdicts, counted_by, few_requests, held, tail, who_dominates};
 use crate::Error;
 use crate::contender::known;
 use crate::error::Context;
-use crate::experiment::apps::args::terms_line;
-use crate::record::{Host, Record, Run};
+use crate::record::{Host, Record, Run, terms_line};
 use crate::stats::Median;
 use crate::study::Study;
 use crate::study::pairs::{Pair, Standing, runs_of};
 use crate::study::targets::{Tally, Target};
+use crate::units::whole;
 
 mod charts;
 mod observations;
@@ -55,10 +56,6 @@ pub fn write(
         page(study, verdicts, records).map_err(|problem| Error::Picture { path: path.clone(), problem })?;
     std::fs::write(&path, text).at("write", &path)?;
     writeln!(out, "page: {}", path.display()).to("write to standard output")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// JSON that may stand within a page.
@@ -168,11 +165,16 @@ fn median(median: Option<Median>) -> String {
 
 /// Every pair in a line.
 fn overview(pairs: &[Pair]) -> String {
-    let mut text = String::from(
-        "<div class=scroll><table><tr><th>pair<th>rounds<th>lull: throughput / alone<th>p99 / alone<th>background / solo\
-         <th>aims met<th>dominated by</tr>",
-    );
-    for pair in pairs {
+    let header = [
+        "pair",
+        "rounds",
+        "lull: throughput / alone",
+        "p99 / alone",
+        "background / solo",
+        "aims met",
+        "dominated by",
+    ];
+    let rows = pairs.iter().map(|pair| {
         let lull = pair.standing("lull");
         let aims = Tally::of(&pair.targets);
         let class = match (aims.met, aims.met + aims.open) {
@@ -181,78 +183,55 @@ fn overview(pairs: &[Pair]) -> String {
             (_, perhaps) if perhaps == aims.all => "quiet",
             _ => "missed",
         };
-        let by = lull.map(who_dominates).unwrap_or_default();
-        let _ = write!(
-            text,
-            "<tr><td><a href=\"#{0}\">{0}</a><td>{1}<td>{2}<td>{3}<td>{4}<td><span class={class}>{aims}</span><td>{5}</tr>",
-            escaped(&pair.case),
-            pair.rounds,
-            median(lull.and_then(|lull| lull.throughput)),
-            median(lull.and_then(|lull| lull.p99)),
-            median(lull.and_then(|lull| lull.background)),
-            escaped(&by)
-        );
-    }
-    text.push_str("</table></div>");
-    text
+        let figures: [fn(&Standing) -> Option<Median>; 3] =
+            [|lull| lull.throughput, |lull| lull.p99, |lull| lull.background];
+        let mut row = vec![format!("<a href=\"#{0}\">{0}</a>", escaped(&pair.case)), pair.rounds.to_string()];
+        row.extend(figures.map(|figure| median(lull.and_then(figure))));
+        row.push(format!("<span class={class}>{aims}</span>"));
+        row.push(escaped(&lull.map(who_dominates).unwrap_or_default()));
+        row
+    });
+    html_table("", &header, rows)
 }
 
-/// Names, with a question mark where it may be chance.
-pub(super) fn who_dominates(one: &Standing) -> String {
-    let names = one.dominated_by.iter().map(|by| format!("{}{}", by.by, if by.certain { "" } else { "?" }));
-    names.collect::<Vec<_>>().join(", ")
+/// The first run of each, by what it is the first of.
+fn firsts<'a>(records: &'a [Record], of: impl Fn(&'a Run) -> Option<&'a str>) -> Vec<(&'a str, &'a Run)> {
+    let mut firsts: Vec<(&str, &Run)> = Vec::new();
+    for record in records {
+        if let Record::Run(run) = record
+            && let Some(name) = of(run)
+            && !firsts.iter().any(|(known, _)| *known == name)
+        {
+            firsts.push((name, run));
+        }
+    }
+    firsts
 }
 
 /// Each contender once: what it is, and the exact command of one of its runs.
 fn contenders(records: &[Record]) -> String {
-    let mut text = String::from(
-        "<h2>Contenders</h2><p>With the command of the first run of each; those of every pair are with the pair.</p>\
-         <div class=scroll><table class=text><tr><th>contender<th>what it is<th>exactly</tr>",
-    );
-    let mut runs: Vec<&Run> = Vec::new();
-    for record in records {
-        if let Record::Run(run) = record
-            && !runs.iter().any(|known| known.contender == run.contender)
-        {
-            runs.push(run);
-        }
-    }
-    runs.sort_by_key(|run| known::rank(&run.contender));
-    for run in runs {
-        let _ = write!(
-            text,
-            "<tr><td>{}<td>{}<td>{}</tr>",
-            escaped(&run.contender),
-            escaped(known::named(&run.contender).map_or("", |known| known.what)),
-            exactly(run)
-        );
-    }
-    text.push_str("</table></div>");
-    text
+    let mut firsts = firsts(records, |run| Some(&run.contender));
+    firsts.sort_by_key(|(name, _)| known::rank(name));
+    let what = |name: &str| known::named(name).map_or("", |known| known.what);
+    let rows = firsts.into_iter().map(|(name, run)| vec![escaped(name), escaped(what(name)), exactly(run)]);
+    let table = html_table(" class=text", &["contender", "what it is", "exactly"], rows);
+    format!(
+        "<h2>Contenders</h2><p>With the command of the first run of each; those of every pair are with the pair.</p>{table}"
+    )
 }
 
 /// Each application once: how its server was made and started, and what loads it.
 fn foregrounds(records: &[Record]) -> String {
-    let mut text = String::from(
-        "<h2>Applications</h2><p>With the commands of the first run of each; ports, directories and seeds differ in others.</p>\
-         <div class=scroll><table class=text><tr><th>application<th>server<th>load</tr>",
-    );
-    let mut seen: Vec<&str> = Vec::new();
-    for record in records {
-        let Record::Run(run) = record else { continue };
-        let app = run.case.split('-').next().unwrap_or_default();
-        let Some(load) = run.foreground_command.as_deref().filter(|_| !seen.contains(&app)) else { continue };
-        seen.push(app);
-        let _ = write!(
-            text,
-            "<tr><td>{}<td>{}<td><code>{}</code></tr>",
-            escaped(app),
-            served(run).unwrap_or_else(|| "–".to_owned()),
-            escaped(load)
-        );
-    }
-    text.push_str("</table></div>");
-    text
+    let firsts = firsts(records, |run| run.foreground_command.as_ref().and(run.case.split('-').next()));
+    let rows = firsts.into_iter().map(|(app, run)| {
+        let load = run.foreground_command.as_deref().unwrap_or_default();
+        let server = served(run).unwrap_or_else(|| "–".to_owned());
+        vec![escaped(app), server, format!("<code>{}</code>", escaped(load))]
+    });
+    let table = html_table(" class=text", &["application", "server", "load"], rows);
+    format!(
+        "<h2>Applications</h2><p>With the commands of the first run of each; ports, directories and seeds differ in others.</p>{table}"
+    )
 }
 
 /// How the server was made and started; none if there is none.
@@ -280,40 +259,29 @@ fn on_frontier(pair: &Pair) -> String {
 }
 
 fn cell(median: Option<Median>) -> String {
-    let Some(Median { value, ends }) = median else { return "<td>–".to_owned() };
+    let Some(Median { value, ends }) = median else { return "–".to_owned() };
     let ends = ends.map(|ends| format!(" <small>[{:.3}–{:.3}]</small>", ends.low, ends.high));
-    format!("<td>{value:.3}{}", ends.unwrap_or_default())
+    format!("{value:.3}{}", ends.unwrap_or_default())
 }
 
 fn table(pair: &Pair) -> String {
-    let tail = super::apps::tail(pair);
-    let said = [super::apps::few_requests(pair), super::apps::counted_by(pair)].into_iter().flatten();
-    let mut text: String = said.map(|said| format!("<p>{}</p>", escaped(&said))).collect();
-    let _ = write!(
-        text,
-        "<div class=scroll><table><tr><th>contender<th>runs<th>throughput / alone<th>mean / alone<th>median / alone<th>{tail} / alone<th>{tail}\
-         <th>background / solo<th>CPUs<th>held<th>dominated by</tr>"
-    );
-    for one in &pair.contenders {
+    let tail = tail(pair);
+    let over_alone = format!("{tail} / alone");
+    let said = [few_requests(pair), counted_by(pair)].into_iter().flatten();
+    let said: String = said.map(|said| format!("<p>{}</p>", escaped(&said))).collect();
+    let mut header = vec!["contender", "runs", "throughput / alone", "mean / alone", "median / alone"];
+    header.extend([&over_alone, tail, "background / solo", "CPUs", "held", "dominated by"]);
+    let rows = pair.contenders.iter().map(|one| {
         let dash = || "–".to_owned();
-        let p99 = one.p99_ns.map_or_else(dash, |ns| Nanos(crate::units::whole(ns)).to_string());
-        let cpus = one.background_cpus.map_or_else(dash, |cpus| format!("{cpus:.2}"));
-        let held = super::apps::held(one);
-        let _ = write!(
-            text,
-            "<tr><td>{}<td>{}{}{}{}{}<td>{p99}{}<td>{cpus}<td>{held}<td>{}</tr>",
-            escaped(&one.contender),
-            one.runs,
-            cell(one.throughput),
-            cell(one.mean),
-            cell(one.p50),
-            cell(one.p99),
-            cell(one.background),
-            escaped(&who_dominates(one))
-        );
-    }
-    text.push_str("</table></div>");
-    text
+        let mut row = vec![escaped(&one.contender), one.runs.to_string()];
+        row.extend([one.throughput, one.mean, one.p50, one.p99].map(cell));
+        row.push(one.p99_ns.map_or_else(dash, |ns| Nanos(whole(ns)).to_string()));
+        row.push(cell(one.background));
+        row.push(one.background_cpus.map_or_else(dash, |cpus| format!("{cpus:.2}")));
+        row.extend([held(one), escaped(&who_dominates(one))]);
+        row
+    });
+    said + &html_table("", &header, rows)
 }
 
 fn targets(targets: &[Target]) -> String {

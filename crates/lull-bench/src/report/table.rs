@@ -106,10 +106,7 @@ pub fn render(study: &Study, form: Form) -> String {
     }
     if !study.unmet.is_empty() {
         text.push_str(if form == Form::Markdown { "\n## Not measured\n\n" } else { "\nnot measured\n" });
-        for unmet in &study.unmet {
-            let who = unmet.contender.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
-            text.push_str(&format!("- {}{who}: {}\n", unmet.case, unmet.detail));
-        }
+        text.extend(study.unmet.iter().map(|unmet| format!("- {unmet}\n")));
     }
     text
 }

@@ -70,7 +70,7 @@ pub fn compared(part: &[f64], rest: &[f64]) -> Option<Compared> {
     let (part, rest) = (usable(part), usable(rest));
     let mut pairs: Vec<f64> = part.iter().flat_map(|one| rest.iter().map(move |other| one / other)).collect();
     pairs.sort_by(f64::total_cmp);
-    let value = super::middle(&pairs)?;
+    let value = super::middle_of(&pairs)?;
     let cumulative = cumulative(part.len(), rest.len());
     // Pairs on one side of 1, ties half a side each: U.
     let below = pairs.partition_point(|pair| *pair < 1.0);

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Round, Row, slowdown, slowdown_in};
+use super::Row;
+use super::rounds::{MEAN, Round, WORK, mean_ns, over, p999_ns, plain, slowdown, slowdowns};
 use crate::load::LoadReport;
 use crate::record::Run;
 use crate::stats::{Interval, Summary, bootstrap_figure, ratio};
@@ -84,27 +85,19 @@ pub(super) fn is_cpu(rounds: &[Round<'_>]) -> bool {
 }
 
 pub(super) fn figures(name: &str, rounds: &[Round<'_>]) -> CpuFigures {
-    let within = |reference: &str, figure: &dyn Fn(&Run) -> Option<f64>| {
-        Summary::of(
-            rounds
-                .iter()
-                .filter_map(|round| ratio(figure(round.get(name)?)?, figure(round.get(reference)?)?)),
-        )
-    };
-    let plain = |figure: &dyn Fn(&Run) -> Option<f64>| {
-        Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?)))
-    };
+    let plain = |figure| plain(rounds, name, figure);
+    let slowdowns = |figure| slowdowns(rounds, name, figure);
     CpuFigures {
-        mean: slowdown(name, rounds, &mean_ns),
-        p999: slowdown(name, rounds, &p999_ns),
-        service: slowdown(name, rounds, &service_ns),
-        mean_ns: plain(&|run| mean_ns(run.foreground.as_ref()?)),
-        p999_ns: plain(&|run| p999_ns(run.foreground.as_ref()?)),
-        over_sched_idle: within(PRIORITY, &work_per_s),
-        work_per_s: plain(&work_per_s),
-        control_cpus: plain(&control_cpus),
-        disturbed_cpus: plain(&disturbed_cpus),
-        reported: plain(&|run| Some(run.reported?.estimate)),
+        mean: slowdowns(mean_ns),
+        p999: slowdowns(p999_ns),
+        service: slowdowns(service_ns),
+        mean_ns: plain(MEAN),
+        p999_ns: plain(|run| p999_ns(run.foreground.as_ref()?)),
+        over_sched_idle: Summary::of(over(rounds, name, PRIORITY, WORK)),
+        work_per_s: plain(WORK),
+        control_cpus: plain(control_cpus),
+        disturbed_cpus: plain(disturbed_cpus),
+        reported: plain(|run| Some(run.reported?.estimate)),
         overrun: rounds
             .iter()
             .filter_map(|round| round.get(name))
@@ -114,21 +107,13 @@ pub(super) fn figures(name: &str, rounds: &[Round<'_>]) -> CpuFigures {
         coverage: agreement(
             rounds
                 .iter()
-                .map(|round| Some(round.get(name)?.reported?.contains(slowdown_in(name, round, &burst_ns)?))),
+                .map(|round| Some(round.get(name)?.reported?.contains(slowdown(round, name, burst_ns)?))),
         ),
         overlap: agreement(rounds.iter().map(|round| {
             let run = round.get(name)?;
             Some(run.reported?.overlaps(&measured(run.foreground.as_ref()?)?))
         })),
     }
-}
-
-fn mean_ns(report: &LoadReport) -> Option<f64> {
-    Some(report.latency.filter(|_| report.requests > 0)?.mean_ns as f64)
-}
-
-fn p999_ns(report: &LoadReport) -> Option<f64> {
-    Some(report.latency.filter(|_| report.requests > 0)?.p999_ns as f64)
 }
 
 /// What a control that sees tasks run and sleep, but no requests, can measure.
@@ -141,10 +126,6 @@ fn service_ns(report: &LoadReport) -> Option<f64> {
         return None;
     }
     ratio(report.busy_ns as f64, (report.requests - report.unfinished) as f64)
-}
-
-fn work_per_s(run: &Run) -> Option<f64> {
-    Some(run.background.as_ref()?.rate())
 }
 
 fn control_cpus(run: &Run) -> Option<f64> {

@@ -29,7 +29,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::NOISE;
-use super::pairs::{FEW, Pair, counted, runs_of};
+use super::dominance::FEW;
+use super::pairs::{Pair, counted, runs_of};
 use crate::record::{Moment, Record};
 use crate::stats::{Summary, ratio};
 

@@ -2,29 +2,18 @@
 //!
 //! Every figure is the median of ratios within rounds, with the 95% interval of that median by bootstrap. The *frontier* of a pair
 //! are the contenders that nobody dominates: nobody has a p99 as low and does as much background work, one of them clearly better
-//! (the rule of [`study`](super)). A rule on medians says nothing about chance, so each such verdict carries the share of
-//! resamples of the rounds in which it holds; rounds are drawn whole, because a round's runs share its minute.
-//!
-//! Edge cases: with fewer than [`FEW`] rounds nothing is called certain. Rounds without a reference give no ratio.
+//! (the rule of [`study`](super)); how sure that is, [`dominance`](super::dominance) says. Rounds without a reference give no ratio.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::targets::Target;
-use super::targets::apps::is_apps;
+use super::dominance::{Dominance, FEW, dominance, few_requests};
+use super::rounds::{MEAN, P50, P90, P99, REQUESTS, Round, WORK, over, rounds};
+use super::targets::{Target, is_apps};
 use super::{CaseStudy, Study};
-use crate::load::Latency;
 use crate::record::{Moment, Record, Run};
-use crate::stats::{Median, Summary, bootstrap, bootstrap_chance, ratio};
-use crate::units::whole;
-
-/// Rounds below which an interval says too little.
-pub const FEW: usize = 5;
-/// Requests from which a 99th percentile is not just the longest.
-const ENOUGH_REQUESTS: u64 = 100;
-/// Share of resamples from which a verdict is certain.
-const CERTAIN: f64 = 0.95;
+use crate::stats::{Median, bootstrap, middle, ratio};
 
 /// One pair with one number of instances.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,23 +76,6 @@ pub struct Standing {
     pub dominated_by: Vec<Dominance>,
 }
 
-/// Another contender that is better.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Dominance {
-    /// Its name.
-    pub by: String,
-    /// Rounds that have both.
-    pub rounds: usize,
-    /// Share of the resamples in which it costs no more and does no less.
-    pub chance: f64,
-    /// Whether that is beyond chance.
-    pub certain: bool,
-}
-
-/// A round: the runs by contender.
-type Round<'a> = BTreeMap<&'a str, &'a Run>;
-type Figure = fn(&Run) -> Option<f64>;
-
 /// Counted runs of a case, with the number of their measurement.
 pub fn runs_of<'a>(records: &'a [Record], case: &str) -> Vec<(usize, &'a Run)> {
     let mut measurement = 0;
@@ -130,32 +102,9 @@ pub fn counted(run: &Run) -> &[Moment] {
     run.over_time.get(from..).unwrap_or_default()
 }
 
-/// Median of a figure over runs.
-fn middle(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    Summary::of(values).map(|summary| summary.median)
-}
-
 /// Mean of a figure over moments.
 fn mean(moments: &[Moment], of: impl Fn(&Moment) -> f64) -> Option<f64> {
     ratio(moments.iter().map(of).sum(), moments.len() as f64)
-}
-
-const THROUGHPUT: Figure = |run| run.foreground.as_ref()?.requests_per_s();
-// Where no request ended there is no latency, and above all no low one.
-const MEAN: Figure = |run| Some(latency(run)?.mean_ns as f64);
-const P50: Figure = |run| Some(latency(run)?.p50_ns as f64);
-const P90: Figure = |run| Some(latency(run)?.p90_ns as f64);
-const P99: Figure = |run| Some(latency(run)?.p99_ns as f64);
-const WORK: Figure = |run| Some(run.background.as_ref()?.rate());
-
-fn latency(run: &Run) -> Option<Latency> {
-    let report = run.foreground.as_ref()?;
-    report.latency.filter(|_| report.requests > 0)
-}
-
-/// A figure of a contender over that of the reference in the same round.
-fn within(round: &Round<'_>, name: &str, reference: &str, figure: Figure) -> Option<f64> {
-    ratio(figure(round.get(name)?)?, figure(round.get(reference)?)?)
 }
 
 impl Pair {
@@ -166,11 +115,7 @@ impl Pair {
     }
 
     fn of(case: &CaseStudy, runs: &[(usize, &Run)]) -> Self {
-        let mut rounds: BTreeMap<(usize, u32), Round<'_>> = BTreeMap::new();
-        for (measurement, run) in runs {
-            rounds.entry((*measurement, run.round)).or_default().insert(&run.contender, run);
-        }
-        let rounds: Vec<Round<'_>> = rounds.into_values().collect();
+        let rounds = rounds(runs);
         let contenders: Vec<Standing> = case
             .rows
             .iter()
@@ -217,16 +162,12 @@ fn counted_by(runs: &[(usize, &Run)]) -> Option<String> {
 
 fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standing {
     let own: Vec<&Run> = runs.iter().map(|(_, run)| *run).filter(|run| run.contender == name).collect();
-    let over = |reference: &str, figure: Figure| {
-        let ratios: Vec<f64> =
-            rounds.iter().filter_map(|round| within(round, name, reference, figure)).collect();
-        bootstrap(&ratios)
-    };
+    let over = |reference: &str, figure| bootstrap(&over(rounds, name, reference, figure));
     let looked = |of: fn(&Moment) -> f64| middle(own.iter().filter_map(|run| mean(counted(run), of)));
     Standing {
         contender: name.to_owned(),
         runs: own.len(),
-        throughput: over("alone", THROUGHPUT),
+        throughput: over("alone", REQUESTS),
         mean: over("alone", MEAN),
         p50: over("alone", P50),
         p90: over("alone", P90),
@@ -236,49 +177,6 @@ fn standing(name: &str, runs: &[(usize, &Run)], rounds: &[Round<'_>]) -> Standin
         background_cpus: looked(|moment| moment.background_cpus),
         held: middle(own.iter().filter_map(|run| run.held_share())),
         dominated_by: Vec::new(),
-    }
-}
-
-/// Requests in the middle run of `alone`, if that are fewer than a 99th percentile needs; none if they are enough, or nothing is known.
-pub(super) fn few_requests(rounds: &[Round<'_>]) -> Option<u64> {
-    let alone =
-        rounds.iter().filter_map(|round| Some(round.get("alone")?.foreground.as_ref()?.requests as f64));
-    middle(alone).map(whole).filter(|requests| *requests < ENOUGH_REQUESTS)
-}
-
-/// A contender's p99 over that of `alone` and its work over that of `solo`, in one round.
-fn figures(round: &Round<'_>, who: &str) -> Option<(f64, f64)> {
-    Some((within(round, who, "alone", P99)?, within(round, who, "solo", WORK)?))
-}
-
-/// How many of `by`, who dominate `name` by medians, do so beyond chance; none if there are too few rounds to tell.
-pub(super) fn certain_dominators(rounds: &[Round<'_>], name: &str, by: &[String]) -> Option<usize> {
-    let own = rounds.iter().filter(|round| figures(round, name).is_some()).count();
-    let all: Vec<Dominance> = by.iter().map(|by| dominance(rounds, by, name)).collect();
-    let certain = all.iter().filter(|one| one.certain).count();
-    // One that is certain decides, whatever the others would.
-    let decided = certain > 0 || (own >= FEW && all.iter().all(|one| one.rounds >= FEW));
-    decided.then_some(certain)
-}
-
-/// How sure it is that `by` dominates `name`.
-fn dominance(rounds: &[Round<'_>], by: &str, name: &str) -> Dominance {
-    let (theirs, ours): (Vec<_>, Vec<_>) =
-        rounds.iter().filter_map(|round| Some((figures(round, by)?, figures(round, name)?))).unzip();
-    let chance = bootstrap_chance(ours.len(), |drawn| {
-        let of = |side: &[(f64, f64)]| {
-            let drawn: Vec<(f64, f64)> = drawn.iter().filter_map(|index| side.get(*index).copied()).collect();
-            Some((middle(drawn.iter().map(|one| one.0))?, middle(drawn.iter().map(|one| one.1))?))
-        };
-        let ((their_p99, their_work), (p99, work)) = (of(&theirs)?, of(&ours)?);
-        Some(their_p99 <= p99 && their_work >= work)
-    });
-    let chance = chance.unwrap_or(0.0);
-    Dominance {
-        by: by.to_owned(),
-        rounds: ours.len(),
-        chance,
-        certain: chance >= CERTAIN && ours.len() >= FEW,
     }
 }
 

@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Rank, Round, latency, rank_of};
+use super::rounds::{Figure, Round, p99_ns, plain};
+use crate::load::Latency;
 use crate::record::Run;
 use crate::stats::Summary;
 
@@ -20,23 +21,22 @@ pub struct RoundTrips {
     pub added_p99_ns: Option<Summary>,
 }
 
+fn probed(run: &Run) -> Option<Latency> {
+    let probe = run.foreground.as_ref()?.probe.as_deref();
+    probe.filter(|probe| probe.sent > 0).map(|probe| probe.latency)
+}
+
 /// Those of a contender; none where nothing measured any.
 pub(super) fn round_trips(name: &str, rounds: &[Round<'_>]) -> Option<RoundTrips> {
-    let of = |figure: &dyn Fn(&Run) -> Option<f64>| {
-        Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?)))
-    };
-    let probed = |run: &Run, rank| {
-        let latency = run.foreground.as_ref()?.probe.as_deref().filter(|probe| probe.sent > 0)?.latency;
-        Some(rank_of(&latency, rank))
-    };
+    const P50: Figure = |run| Some(probed(run)?.p50_ns as f64);
+    const P99: Figure = |run| Some(probed(run)?.p99_ns as f64);
     let any = |run: &Run| {
-        let report = run.foreground.as_ref()?;
-        probed(run, Rank::P99).or_else(|| latency(report, Rank::P99).filter(|_| report.load == "net-ask"))
+        P99(run).or_else(|| p99_ns(run.foreground.as_ref().filter(|report| report.load == "net-ask")?))
     };
     let added = rounds.iter().filter_map(|round| Some(any(round.get(name)?)? - any(round.get("alone")?)?));
     let found = RoundTrips {
-        p50_ns: of(&|run| probed(run, Rank::P50)),
-        p99_ns: of(&|run| probed(run, Rank::P99)),
+        p50_ns: plain(rounds, name, P50),
+        p99_ns: plain(rounds, name, P99),
         added_p99_ns: Summary::of(added),
     };
     (found != RoundTrips::default()).then_some(found)

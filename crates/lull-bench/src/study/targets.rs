@@ -24,17 +24,18 @@
 //!
 //! `tcp-tcp-N`, `tcp-down-N`, `ask` and `ask-down` also: at most 1 ms added to the 99th percentile of the round trip.
 //!
-//! Cases of the CPU: the module `cpu`; with real applications: the module [`apps`].
+//! Cases of the CPU: the module `cpu`; with real applications: the module `apps`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Round, Row};
+use super::Row;
+use super::rounds::Round;
 use crate::experiment::quiet::CALLS;
 use crate::units::Bytes;
 
-pub mod apps;
+mod apps;
 mod cpu;
 
 /// The background's part of a link, as the aims call it.
@@ -123,6 +124,11 @@ impl fmt::Display for Tally {
     }
 }
 
+/// Whether a case is one of an application.
+pub fn is_apps(case: &str) -> bool {
+    ["postgres-", "redis-", "nginx-", "edit-"].iter().any(|app| case.starts_with(app))
+}
+
 /// How much longer the one took, in seconds.
 fn more_s(row: &Row, reference: Option<&Row>) -> Option<f64> {
     Some(row.wall_s?.median - reference?.wall_s?.median)
@@ -198,7 +204,7 @@ pub(super) fn judge(case: &str, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Targe
             added(),
         ],
         "ask-down" => vec![p99(), at_least("background / solo", 0.90, lull.background), added()],
-        _ if apps::is_apps(case) => apps::judge(case, lull, rows, rounds),
+        _ if is_apps(case) => apps::judge(case, lull, rows, rounds),
         _ => cpu::judge(case, lull),
     }
 }

@@ -211,21 +211,3 @@ impl AppsArgs {
         terms
     }
 }
-
-/// Terms in a line.
-pub fn terms_line(terms: &BTreeMap<String, String>) -> String {
-    terms.iter().map(|(name, value)| format!("{name} {}", term(name, value))).collect::<Vec<_>>().join(", ")
-}
-
-/// The value of a term, as records have it, with its unit.
-pub fn term(name: &str, value: &str) -> String {
-    match name {
-        _ if value.is_empty() => "none".to_owned(),
-        "seconds" | "warm-up" | "settle" => format!("{value} s"),
-        "redis rate" | "nginx rate" | "postgres rate" => format!("{value}/s"),
-        "tree per instance" => {
-            value.parse().map_or_else(|_| value.to_owned(), |size: Bytes| size.to_string())
-        }
-        _ => value.to_owned(),
-    }
-}

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Bench, args};
-use crate::record::{self, Host};
+use super::Bench;
+use crate::Error;
+use crate::record::{self, Host, differing, term};
 use crate::units::count;
-use crate::{Error, compare};
 
 /// Refuses to add runs to a directory of runs that were made on other terms.
 pub(super) fn same_terms(directory: &Path, terms: &BTreeMap<String, String>) -> Result<(), Error> {
@@ -15,12 +15,12 @@ pub(super) fn same_terms(directory: &Path, terms: &BTreeMap<String, String>) -> 
     }
     let records = record::read(directory)?;
     let now = Host { terms: terms.clone(), ..Host::default() };
-    let differing = compare::differing(compare::hosts(&records).last().into_iter().chain([&now]));
+    let differing = differing(record::hosts(&records).last().into_iter().chain([&now]));
     if differing.is_empty() {
         return Ok(());
     }
     let said = differing.into_iter().map(|(name, values)| {
-        let values: Vec<String> = values.into_iter().map(|value| args::term(name, value)).collect();
+        let values: Vec<String> = values.into_iter().map(|value| term(name, value)).collect();
         format!("{name} {}", values.join(", now "))
     });
     let said: Vec<String> = said.collect();

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::escaped;
 use crate::record::{self, Run};
+use crate::report::markup::escaped;
 // Their ink and line colours are those that the page's style replaces in the dark.
 use crate::report::picture::{Area, Drawn, FAINT, INK, color, font, frontier_axes};
 use crate::study::pairs::{Pair, Standing};

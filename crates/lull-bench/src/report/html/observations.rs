@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::escaped;
+use crate::report::markup::{escaped, html_table};
+use crate::study::dominance::FEW;
 use crate::study::observations::{Observation, Outcome};
-use crate::study::pairs::FEW;
 use crate::units::count;
 
 /// A table.
@@ -21,24 +21,17 @@ pub(super) fn section(observations: &[Observation], rounds: usize) -> String {
             count(rounds, "round")
         );
     }
-    text.push_str("<div class=scroll><table class=text><tr><th>the paper<th>here<th>holds if<th>decided by, at least<th>today</tr>");
-    for one in observations {
+    let rows = observations.iter().map(|one| {
         let class = match one.outcome {
             Outcome::Holds => "met",
             Outcome::DoesNotHold => "missed",
             Outcome::Open | Outcome::NotMeasured => "quiet",
         };
-        let _ = write!(
-            text,
-            "<tr><td>{}. {}<td>{}<td>{}<td>{}<td><span class={class}>{}</span></tr>",
-            one.number,
-            escaped(&one.paper),
-            escaped(&one.numbers),
-            escaped(&one.criterion),
-            escaped(&one.takes),
-            one.outcome.words()
-        );
-    }
-    text.push_str("</table></div>");
+        let paper = format!("{}. {}", one.number, escaped(&one.paper));
+        let outcome = format!("<span class={class}>{}</span>", one.outcome.words());
+        vec![paper, escaped(&one.numbers), escaped(&one.criterion), escaped(&one.takes), outcome]
+    });
+    let header = ["the paper", "here", "holds if", "decided by, at least", "today"];
+    text.push_str(&html_table(" class=text", &header, rows));
     text
 }

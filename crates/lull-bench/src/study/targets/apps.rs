@@ -9,7 +9,8 @@
 
 use super::{Row, Target};
 use crate::stats::Summary;
-use crate::study::{Round, pairs};
+use crate::study::dominance::{certain_dominators, few_requests};
+use crate::study::rounds::Round;
 
 /// What a server's requests may take, over `alone`.
 const LATENCY: f64 = 1.10;
@@ -20,12 +21,7 @@ const WORK: f64 = 0.45;
 const COMPUTING: f64 = 0.35;
 const EDITING: f64 = 0.75;
 
-/// Whether a case is one of an application.
-pub fn is_apps(case: &str) -> bool {
-    ["postgres-", "redis-", "nginx-", "edit-"].iter().any(|app| case.starts_with(app))
-}
-
-/// The aims, judged by the rows. Only who dominates lull [beyond chance](pairs::Dominance) counts; with fewer than [`pairs::FEW`]
+/// The aims, judged by the rows. Only who dominates lull [beyond chance](crate::study::dominance) counts; with fewer than [`FEW`](crate::study::dominance::FEW)
 /// rounds that is open.
 pub(super) fn judge(case: &str, lull: &Row, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Target> {
     let median = |summary: Option<Summary>| summary.map(|summary| summary.median);
@@ -41,13 +37,13 @@ pub(super) fn judge(case: &str, lull: &Row, rows: &[Row], rounds: &[Round<'_>]) 
         ]
     };
     let confined = rows.iter().find(|row| row.contender == "confined").and_then(|row| median(row.p99));
-    if let Some(bound) = confined.filter(|_| pairs::few_requests(rounds).is_none()) {
+    if let Some(bound) = confined.filter(|_| few_requests(rounds).is_none()) {
         let aim = Target::new("p99 / alone (wanted: that of confined)", bound, true, median(lull.p99));
         aims.push(Target { set_by: Some("confined".to_owned()), ..aim });
     }
     const DOMINATORS: &str = "contenders that dominate it beyond chance";
     let is_judged = lull.p99.is_some() && lull.background.is_some();
-    aims.push(match pairs::certain_dominators(rounds, &lull.contender, &lull.dominated_by) {
+    aims.push(match certain_dominators(rounds, &lull.contender, &lull.dominated_by) {
         None if is_judged => Target::undecided(DOMINATORS, 0.0, true),
         certain => {
             let count = certain.filter(|_| is_judged).map(|count| count as f64);

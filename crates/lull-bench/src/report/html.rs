@@ -222,7 +222,8 @@ fn contenders(records: &[Record]) -> String {
 
 /// Each application once: how its server was made and started, and what loads it.
 fn foregrounds(records: &[Record]) -> String {
-    let firsts = firsts(records, |run| run.foreground_command.as_ref().and(run.case.split('-').next()));
+    let firsts =
+        firsts(records, |run| run.foreground_command.as_ref().and_then(|_| run.case.split('-').next()));
     let rows = firsts.into_iter().map(|(app, run)| {
         let load = run.foreground_command.as_deref().unwrap_or_default();
         let server = served(run).unwrap_or_else(|| "–".to_owned());

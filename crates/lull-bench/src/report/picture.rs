@@ -18,29 +18,29 @@ use crate::study::cpu::tail;
 use crate::study::figures::intensity_of;
 use crate::study::{CaseStudy, Row, Study};
 
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// What a picture shows of a row.
 pub type Figure = fn(&Row) -> Option<Summary>;
-pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
+pub(crate) type Drawn = Result<(), Box<dyn std::error::Error>>;
 type FrontierChart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>, RangedCoordf64>>;
 
-pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
-pub(super) const FAINT: RGBColor = RGBColor(225, 225, 225);
+pub(crate) const INK: RGBColor = RGBColor(40, 40, 40);
+pub(crate) const FAINT: RGBColor = RGBColor(225, 225, 225);
 /// That of contenders without a name, as lull's variants.
 const OTHER: u32 = 0x6e_be_96;
 
 /// The colour of a contender.
-pub(super) fn color(contender: &str) -> RGBColor {
+pub(crate) fn color(contender: &str) -> RGBColor {
     let [_, red, green, blue] = named(contender).map_or(OTHER, |known| known.color).to_be_bytes();
     RGBColor(red, green, blue)
 }
 
-pub(super) fn font(size: u32) -> TextStyle<'static> {
+pub(crate) fn font(size: u32) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&INK)
 }
 
 /// A picture of this size, on white.
-pub(super) fn draw(
+pub(crate) fn draw(
     path: &Path,
     size: (u32, u32),
     paint: impl FnOnce(&Area<'_>) -> Drawn,
@@ -161,13 +161,13 @@ pub fn case(path: &Path, case: &CaseStudy) -> Result<(), Error> {
 
 /// Whether a line of a logarithmic axis is labelled: 1, 2 and 5 of each decade. Over decades, a label at every line would cover its
 /// neighbours.
-pub(super) fn stands(value: f64) -> bool {
+pub(crate) fn stands(value: f64) -> bool {
     let digit = value / 10f64.powf(value.log10().floor());
     [1.0, 2.0, 5.0, 10.0].iter().any(|one| (digit - one).abs() < 0.01)
 }
 
 /// The axes of a frontier: the foreground's ratio, with a line where it is alone, and background up to `top`.
-pub(super) fn frontier_axes<'a, 'b>(
+pub(crate) fn frontier_axes<'a, 'b>(
     area: &'a Area<'b>,
     [left, right]: [f64; 2],
     top: f64,

@@ -60,7 +60,7 @@ pub(super) fn hosts(study: &Study) -> String {
 }
 
 /// A machine in a line.
-pub(super) fn host(host: &Host) -> String {
+pub(crate) fn host(host: &Host) -> String {
     let disk = host.disk.as_deref().unwrap_or("no single disk");
     let scheduler = host.scheduler.as_deref().unwrap_or("unknown");
     let commit = host.commit.as_deref().map(|commit| format!(", commit {commit}")).unwrap_or_default();

@@ -2,14 +2,14 @@
 //!
 //! | name | paper | here |
 //! |---|---|---|
-//! | `tables` | tables 2 and 3: when a host and a guest with 128 MB each are done on a machine of 192 MB | [`tables`] |
-//! | `fig4` | figure 4: what both have in memory over time, between two thresholds | [`over_time`] |
-//! | `fig5` | figure 5: the host's delay over the number of pages taken from the guest at a time | [`batch`] |
+//! | `tables` | tables 2 and 3: when a host and a guest with 128 MB each are done on a machine of 192 MB | `tables` |
+//! | `fig4` | figure 4: what both have in memory over time, between two thresholds | `over_time` |
+//! | `fig5` | figure 5: the host's delay over the number of pages taken from the guest at a time | `batch` |
 //!
 //! The small machine is the one of the other cases: a limited memory group and a swap file. Sizes are those of the paper, times are not:
 //! a machine of today does the paper's 82 s of work in less, so the work is given as the time that it takes alone, and a run is
 //! given up after a multiple of it where the paper waited for five hours. Values are kept run by run in CSV files, pictures and
-//! `linger.md` are made from them ([`report::linger`](crate::report::linger)).
+//! `linger.md` are made from them (`report`).
 //!
 //! Source: Ryu, Hollingsworth, Keleher, "Mechanisms and Policies for Supporting Fine-Grained Cycle Stealing", ICS 1999, sections 4.1
 //! and 4.2.
@@ -27,15 +27,18 @@ use crate::error::Context;
 use crate::experiment::SETTLE;
 use crate::experiment::told::Told;
 use crate::process::Program;
-use crate::report::linger::{self, Page};
-use crate::units::{Bytes, whole};
+use crate::units::{Bytes, nanos};
 use crate::{Error, stop};
 
-pub mod batch;
-pub mod over_time;
-pub mod race;
-pub mod tables;
+mod batch;
+mod charts;
+mod over_time;
+mod page;
+mod race;
+mod report;
+mod tables;
 
+use page::Page;
 use race::{Party, Race, Raced};
 
 /// Measures what was asked for, and writes what was measured, also after an interruption.
@@ -55,7 +58,7 @@ pub(super) fn run(
         MemoryFigure::Fig4 => bench.over_time(&mut page),
         MemoryFigure::Fig5 => bench.batches(&mut page),
     });
-    let written = linger::write(out, &page, args.common.json, &mut std::io::stdout().lock());
+    let written = report::write(out, &page, args.common.json, &mut std::io::stdout().lock());
     measured.and(written)?;
     if page.is_empty() {
         let detail = "every figure was left out; the reasons are above".to_owned();
@@ -72,20 +75,7 @@ struct Bench<'a> {
 }
 
 /// A party of a race: arguments of its working set, and its control.
-struct Entry<'a> {
-    load: &'a [OsString],
-    contender: Contender,
-}
-
-/// A race without its parties' command lines.
-#[derive(Clone, Copy)]
-struct Setting {
-    order: race::Order,
-    lag: Nanos,
-    limit: Nanos,
-    until: race::Until,
-    every: Nanos,
-}
+type Entry<'a> = (&'a [OsString], Contender);
 
 impl Bench<'_> {
     /// Divided as the user asked.
@@ -95,12 +85,12 @@ impl Bench<'_> {
 
     /// The same work for every row and point: the requests that a host makes alone in the time that was asked for.
     fn work(&self) -> Nanos {
-        Nanos(whole(self.args.figures.work * 1e9))
+        nanos(self.args.figures.work)
     }
 
     /// How long a party may take.
     fn limit(&self) -> Nanos {
-        Nanos(whole(self.args.figures.work * self.args.figures.patience * 1e9))
+        nanos(self.args.figures.work * self.args.figures.patience)
     }
 
     /// Swap for as long as the value lives; what is missing is told and noted.
@@ -124,23 +114,21 @@ impl Bench<'_> {
         &self,
         what: &str,
         parties: &[Option<Entry<'_>>; 2],
-        setting: Setting,
+        race: Race,
         page: &mut Page,
     ) -> Result<Option<Raced>, Error> {
         let _dirty = DirtyGuard::set(Path::new(PROC_VM), dirty_bounds(self.args.scale, &Contender::Alone))?;
         // Dropped after everything that runs in it.
         let machine = LimitedGroup::create(None, Bytes(self.scaled(case::SMALL)))?;
         let told = Told::create(&self.args.common.out)?;
-        let party = |entry: &Entry<'_>| {
-            let load = self.program.load_argv(entry.load);
-            let control = self.args.common.started(&entry.contender, &told.flags(), Nanos::ZERO);
+        let party = |(load, contender): &Entry<'_>| {
+            let load = self.program.load_argv(*load);
+            let control = self.args.common.started(contender, &told.flags(), Nanos::ZERO);
             let argv = wrapped(Some(&machine), control.wrap(load.clone(), self.program));
             Party { load, argv }
         };
-        let Setting { order, lag, limit, until, every } = setting;
-        let [host, guest] = parties.each_ref().map(|entry| entry.as_ref().map(party));
         std::thread::sleep(SETTLE);
-        let raced = Race { host, guest, order, lag, limit, until, every }.run();
+        let raced = race.run(&parties.each_ref().map(|entry| entry.as_ref().map(party)));
         let raced = match raced {
             Ok(raced) => raced,
             Err(Error::Interrupted) => return Err(Error::Interrupted),
@@ -154,7 +142,7 @@ impl Bench<'_> {
         };
         let mut notes = Vec::new();
         let [_, guest] = parties;
-        let had = guest.as_ref().is_none_or(|guest| told.had(&guest.contender, "memory", &mut notes));
+        let had = guest.as_ref().is_none_or(|(_, contender)| told.had(contender, "memory", &mut notes));
         if !had {
             missing(page, what, &notes.join("; "));
         }

@@ -6,75 +6,19 @@
 //! relative to, the guest at the lowest priority, and lull as it is when nothing is named (what is missing, at least 50 batches).
 
 use lull_core::Nanos;
-use serde::Serialize;
 
-use super::race::{Order, Until};
-use super::{Bench, Entry, Setting, begin, race, shuffled};
+use super::page::{Filled, Page, Point};
+use super::race::{Race, Side};
+use super::{Bench, begin, race, shuffled};
 use crate::Error;
 use crate::contender::Contender;
 use crate::experiment::memory::case::SET;
-use crate::report::linger::Page;
 
-/// Bytes of the kernel's own batch.
-const CLUSTER: u64 = 32 * 4096;
 /// Bytes that a request of the load touches: 64 pages.
 const REQUEST: u64 = 64 * 4096;
 /// The guest has gone on for this long when the host comes.
 const LAG: Nanos = Nanos::from_secs(1);
 const EVERY: Nanos = Nanos::from_millis(20);
-
-/// A point, or a line, of the figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Point {
-    /// No guest.
-    Alone,
-    /// A guest at the lowest priority.
-    Nice,
-    /// A guest under lull that gives this many batches of the kernel at a time.
-    Factor(u64),
-    /// A guest under lull as it is.
-    Default,
-}
-
-impl Point {
-    /// Its name in CSV files.
-    pub fn name(self) -> String {
-        match self {
-            Self::Alone => "alone".to_owned(),
-            Self::Nice => "nice".to_owned(),
-            Self::Factor(factor) => factor.to_string(),
-            Self::Default => "lull".to_owned(),
-        }
-    }
-
-    /// How the guest is run.
-    fn control(self) -> Contender {
-        match self {
-            Self::Alone => Contender::Unmanaged,
-            Self::Nice => Contender::Nice,
-            Self::Factor(factor) => {
-                Contender::lull_now(["--mem-batch".to_owned(), format!("{}B", factor * CLUSTER)])
-            }
-            Self::Default => Contender::lull_now([]),
-        }
-    }
-}
-
-/// One run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Filled {
-    /// Which.
-    pub point: Point,
-    /// The round, from 1.
-    pub round: u32,
-    /// How long the host took; none if it was given up.
-    pub host_s: Option<f64>,
-    /// After how long runs are given up.
-    pub limit_s: f64,
-    /// Pages written to swap and read from it.
-    pub swapped_pages: [u64; 2],
-}
 
 impl Bench<'_> {
     pub(super) fn batches(&self, page: &mut Page) -> Result<(), Error> {
@@ -93,19 +37,13 @@ impl Bench<'_> {
                 let Some(point) = points.get(index).copied() else { continue };
                 let what = format!("  figure 5 {} round {round}", point.name());
                 begin(&what)?;
-                let entry = |load, contender| Some(Entry { load, contender });
                 let parties = [
-                    entry(&host[..], Contender::Unmanaged),
-                    entry(&guest[..], point.control()).filter(|_| point != Point::Alone),
+                    Some((&host[..], Contender::Unmanaged)),
+                    Some((&guest[..], point.control())).filter(|_| point != Point::Alone),
                 ];
-                let setting = Setting {
-                    order: Order::GuestFirst,
-                    lag: LAG,
-                    limit: self.limit(),
-                    until: Until::Host,
-                    every: EVERY,
-                };
-                let raced = self.race(what.trim(), &parties, setting, page)?;
+                let (first, until) = (Some(Side::Guest), &[Side::Host]);
+                let race = Race { first, lag: LAG, limit: self.limit(), until, every: EVERY };
+                let raced = self.race(what.trim(), &parties, race, page)?;
                 page.batches.extend(raced.map(|raced| Filled {
                     point,
                     round,

@@ -10,83 +10,24 @@
 //! lowest priority.
 
 use lull_core::Nanos;
-use serde::Serialize;
 
-use super::race::{Moment, Order, Until};
-use super::{Bench, Entry, Setting, begin, race};
+use super::page::{COMES, Page, RESTS, Series};
+use super::race::{Race, Side};
+use super::{Bench, begin, race};
 use crate::Error;
 use crate::contender::Contender;
 use crate::experiment::memory::case::SET;
-use crate::report::linger::Page;
-use crate::units::{Bytes, whole};
+use crate::units::{Bytes, nanos};
 
 /// The thresholds.
 const LOW: u64 = 50 * Bytes::MIB;
 const HIGH: u64 = 70 * Bytes::MIB;
 /// What the host wants.
 const HOST_SET: u64 = 150 * Bytes::MIB;
-/// When the host comes, and when it begins to rest, as parts of the span.
-const COMES: f64 = 0.18;
-const RESTS: f64 = 0.70;
 /// How long it rests after a request of 64 pages.
 const REST: Nanos = Nanos::from_millis(200);
 /// Samples of a run.
 const SAMPLES: u64 = 240;
-/// The end of a phase that counts as what it leads to, as a part of the span.
-const SETTLED: f64 = 0.1;
-
-/// Memory over time under one control.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Series {
-    /// The guest's control.
-    pub control: String,
-    /// The span that was asked for.
-    pub span_s: f64,
-    /// When the host came: later than planned if the guest was slow to fill its set.
-    pub host_came_s: f64,
-    /// The thresholds in force, if the control has any.
-    pub thresholds: Option<[u64; 2]>,
-    /// What both had.
-    pub moments: Vec<Moment>,
-}
-
-/// Parts of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// The guest alone.
-    Alone,
-    /// The host works.
-    Works,
-    /// The host rests.
-    Rests,
-}
-
-impl Phase {
-    /// How long after the host's coming it ends, as a part of the span.
-    const fn end(self) -> f64 {
-        match self {
-            Self::Alone => 0.0,
-            Self::Works => RESTS - COMES,
-            Self::Rests => 1.0 - COMES,
-        }
-    }
-}
-
-impl Series {
-    /// What host and guest had on average at the end of a phase, in bytes.
-    pub fn at_end_of(&self, phase: Phase) -> Option<[f64; 2]> {
-        let end_s = self.host_came_s + phase.end() * self.span_s;
-        let settled = end_s - SETTLED * self.span_s..end_s;
-        let within: Vec<&Moment> =
-            self.moments.iter().filter(|moment| settled.contains(&moment.at_s)).collect();
-        let mean = |of: fn(&Moment) -> u64| {
-            within.iter().map(|moment| of(moment) as f64).sum::<f64>() / within.len() as f64
-        };
-        let has = !within.is_empty();
-        has.then(|| [mean(|moment| moment.host.resident_bytes), mean(|moment| moment.guest.resident_bytes)])
-    }
-}
-
 impl Bench<'_> {
     pub(super) fn over_time(&self, page: &mut Page) -> Result<(), Error> {
         begin("figure 4")?;
@@ -103,25 +44,22 @@ impl Bench<'_> {
             if !self.has("figure 4", &contender, page) {
                 continue;
             }
-            let part = |part: f64| Nanos(whole(span_s * part * 1e9));
+            let part = |part: f64| nanos(span_s * part);
             let rest_after = part(RESTS - COMES).as_secs_f64();
             let host = race::working_set(&format!(
                 "--memory {} --seed 1 --rest {REST} --rest-after {rest_after}",
                 self.scaled(HOST_SET)
             ));
             let guest = race::working_set(&format!("--memory {} --seed 2", self.scaled(SET)));
-            let parties = [
-                Some(Entry { load: &host, contender: Contender::Unmanaged }),
-                Some(Entry { load: &guest, contender }),
-            ];
-            let setting = Setting {
-                order: Order::GuestFirst,
+            let parties = [Some((&host[..], Contender::Unmanaged)), Some((&guest[..], contender))];
+            let race = Race {
+                first: Some(Side::Guest),
                 lag: part(COMES),
                 limit: part(1.0 - COMES),
-                until: Until::Limit,
+                until: &[],
                 every: Nanos(part(1.0).0 / SAMPLES),
             };
-            if let Some(raced) = self.race(&format!("figure 4, {name}"), &parties, setting, page)? {
+            if let Some(raced) = self.race(&format!("figure 4, {name}"), &parties, race, page)? {
                 let thresholds = is_lull.then_some(thresholds);
                 page.over_time.push(Series {
                     control: name.to_owned(),

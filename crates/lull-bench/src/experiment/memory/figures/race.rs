@@ -18,10 +18,11 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use lull_core::Nanos;
+use lull_linux::sense::processes;
 use serde::Serialize;
 
 use crate::load::LoadLine;
-use crate::process::{LAST_LINE, Options, Proc, lines};
+use crate::process::{LAST_LINE, Options, Proc, lines, words};
 use crate::{Error, clock, stop};
 
 /// How long a party that is done with its work may take to end.
@@ -38,46 +39,33 @@ pub(super) struct Party {
     pub(super) argv: Vec<OsString>,
 }
 
-/// Who is first.
+/// Host or guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Nobody.
-    Together,
+pub(super) enum Side {
     /// The host.
-    HostFirst,
-    /// The guest.
-    GuestFirst,
-}
-
-/// When a race is over, if not by its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
-    /// Both have done their work.
-    Both,
-    /// The host has.
     Host,
-    /// Only by its limit.
-    Limit,
+    /// The guest.
+    Guest,
 }
 
-/// A race to be run.
-#[derive(Clone, Debug)]
+/// A race to be run. Of two things of both sides, the host's comes first.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Race {
-    pub(super) host: Option<Party>,
-    pub(super) guest: Option<Party>,
-    pub(super) order: Order,
+    /// Who is first; nobody: both start together.
+    pub(super) first: Option<Side>,
     /// From when the first has its set to the start of the second.
     pub(super) lag: Nanos,
     /// From the start of the second; the first has as long to fill its set.
     pub(super) limit: Nanos,
-    pub(super) until: Until,
+    /// Whose work has to be done for it to be over; nobody's: only by its limit.
+    pub(super) until: &'static [Side],
     /// Time between two samples of what they have.
     pub(super) every: Nanos,
 }
 
 /// One party's way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Course {
+pub(super) struct Course {
     /// When it was started.
     pub started_s: f64,
     /// When it had done its work; none if it was stopped before.
@@ -88,14 +76,14 @@ pub struct Course {
 
 impl Course {
     /// How long it took, if it came to its end.
-    pub fn took_s(&self) -> Option<f64> {
+    pub(super) fn took_s(&self) -> Option<f64> {
         self.ended_s.map(|ended| ended - self.started_s)
     }
 }
 
 /// What a process has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Held {
+pub(super) struct Held {
     /// In memory.
     pub resident_bytes: u64,
     /// Swapped out.
@@ -104,7 +92,7 @@ pub struct Held {
 
 /// Both at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Moment {
+pub(super) struct Moment {
     /// Since the first was started.
     pub at_s: f64,
     /// The host's.
@@ -115,7 +103,7 @@ pub struct Moment {
 
 /// What became of a race.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Raced {
+pub(super) struct Raced {
     /// The host, if there was one.
     pub host: Option<Course>,
     /// The guest, if there was one.
@@ -214,18 +202,8 @@ fn command_line(argv: &[OsString]) -> Vec<u8> {
 
 /// The process below `top`, or `top` itself, with this command line.
 fn find(top: i32, wanted: &[u8]) -> Option<i32> {
-    let mut left = vec![top];
-    while let Some(pid) = left.pop() {
-        if std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == wanted) {
-            return Some(pid);
-        }
-        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        for task in tasks {
-            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            left.extend(children.split_whitespace().filter_map(|child| child.parse::<i32>().ok()));
-        }
-    }
-    None
+    let is_it = |pid: &i32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == wanted);
+    processes::family(top).into_iter().find(is_it)
 }
 
 /// From `/proc/PID/status`.
@@ -248,89 +226,77 @@ fn swapped_now() -> [u64; 2] {
 }
 
 impl Race {
-    fn is_over(&self, host: Option<&Runner>, guest: Option<&Runner>) -> bool {
-        let is_done = |party: Option<&Party>, runner: Option<&Runner>| {
-            party.is_none() || runner.is_some_and(|runner| runner.ended.is_some())
+    fn is_over(&self, parties: &[Option<Party>; 2], runners: &[Option<Runner>; 2]) -> bool {
+        let is_done = |side: &Side| {
+            let runner = runners[*side as usize].as_ref();
+            parties[*side as usize].is_none() || runner.is_some_and(|runner| runner.ended.is_some())
         };
-        match self.until {
-            Until::Both => is_done(self.host.as_ref(), host) && is_done(self.guest.as_ref(), guest),
-            Until::Host => is_done(self.host.as_ref(), host),
-            Until::Limit => false,
-        }
+        !self.until.is_empty() && self.until.iter().all(is_done)
     }
 
-    /// Whether a party is to be started now, beside the other.
-    fn is_due(&self, is_first: bool, other: Option<&Runner>, now: Nanos) -> bool {
-        let alone = self.host.is_none() || self.guest.is_none();
-        if is_first || alone {
+    /// Whether a party is to be started now, beside the other if there is one.
+    fn is_due(&self, side: Side, other: Option<&Option<Runner>>, now: Nanos) -> bool {
+        let Some(other) = other.filter(|_| self.first.is_some_and(|first| first != side)) else {
             return true;
-        }
-        let ready = other.and_then(|other| other.ready);
+        };
+        let ready = other.as_ref().and_then(|other| other.ready);
         ready.is_some_and(|ready| now.since(ready) >= self.lag)
     }
 
     /// Runs it.
-    pub(super) fn run(&self) -> Result<Raced, Error> {
-        let (mut host, mut guest): (Option<Runner>, Option<Runner>) = (None, None);
+    pub(super) fn run(&self, parties: &[Option<Party>; 2]) -> Result<Raced, Error> {
+        let mut runners: [Option<Runner>; 2] = [None, None];
         let begun = clock::now();
         let before = swapped_now();
         let (mut moments, mut next_sample) = (Vec::new(), begun);
         loop {
             stop::check()?;
             let now = clock::now();
-            if let Some(party) = self.host.as_ref().filter(|_| host.is_none())
-                && self.is_due(self.order != Order::GuestFirst, guest.as_ref(), now)
-            {
-                host = Some(Runner::start(party)?);
+            for side in [Side::Host, Side::Guest] {
+                let (own, other) = (side as usize, 1 - side as usize);
+                if let Some(party) = parties[own].as_ref().filter(|_| runners[own].is_none())
+                    && self.is_due(side, parties[other].as_ref().map(|_| &runners[other]), now)
+                {
+                    runners[own] = Some(Runner::start(party)?);
+                }
             }
-            if let Some(party) = self.guest.as_ref().filter(|_| guest.is_none())
-                && self.is_due(self.order != Order::HostFirst, host.as_ref(), now)
-            {
-                guest = Some(Runner::start(party)?);
-            }
-            for runner in host.iter_mut().chain(guest.iter_mut()) {
+            for runner in runners.iter_mut().flatten() {
                 runner.look(now)?;
             }
             if now >= next_sample {
-                let held =
-                    |runner: &mut Option<Runner>| runner.as_mut().map(Runner::held).unwrap_or_default();
-                let (host, guest) = (held(&mut host), held(&mut guest));
+                let [host, guest] = runners.each_mut().map(|one| one.as_mut().map(Runner::held));
+                let [host, guest] = [host, guest].map(Option::unwrap_or_default);
                 moments.push(Moment { at_s: now.since(begun).as_secs_f64(), host, guest });
                 next_sample = next_sample.plus(self.every).max(now);
             }
-            if self.is_over(host.as_ref(), guest.as_ref()) {
+            if self.is_over(parties, &runners) {
                 break;
             }
-            let missing =
-                (self.host.is_some() && host.is_none()) || (self.guest.is_some() && guest.is_none());
-            let last = host.iter().chain(&guest).map(|runner| runner.started).max().unwrap_or(begun);
-            match missing {
-                true if now.since(last) >= self.limit.plus(self.lag) => {
-                    let first = host.iter_mut().chain(&mut guest).next();
-                    let told = first.map(|first| first.process.failed("it did not get ready"));
-                    return Err(told.unwrap_or(Error::Interrupted));
-                }
-                false if now.since(last) >= self.limit => break,
-                _ => {}
+            let is_missing =
+                parties.iter().zip(&runners).any(|(party, one)| party.is_some() && one.is_none());
+            let last = runners.iter().flatten().map(|runner| runner.started).max().unwrap_or(begun);
+            if is_missing && now.since(last) >= self.limit.plus(self.lag) {
+                let first = runners.iter_mut().flatten().next();
+                let told = first.map(|first| first.process.failed("it did not get ready"));
+                return Err(told.unwrap_or(Error::Interrupted));
+            }
+            if !is_missing && now.since(last) >= self.limit {
+                break;
             }
             std::thread::sleep(LOOK);
         }
         let [[out, back], [out_before, back_before]] = [swapped_now(), before];
         let swapped_pages = [out.saturating_sub(out_before), back.saturating_sub(back_before)];
-        let course = |runner: &Option<Runner>| runner.as_ref().map(|runner| runner.course(begun));
-        let raced = Raced { host: course(&host), guest: course(&guest), moments, swapped_pages };
+        let [host, guest] = runners.each_ref().map(|one| one.as_ref().map(|one| one.course(begun)));
         // The guest first: a host that is stopped would leave it the machine.
-        for runner in [guest, host].into_iter().flatten() {
-            runner.stop()?;
-        }
-        Ok(raced)
+        runners.into_iter().rev().flatten().try_for_each(Runner::stop)?;
+        Ok(Raced { host, guest, moments, swapped_pages })
     }
 }
 
-/// The command line of a working set that says when it is full and what it did.
-pub(super) fn working_set(words: &str) -> Vec<OsString> {
-    let words = words.split_whitespace().map(OsString::from);
-    std::iter::once("mem-work".into()).chain(words).chain(["--ready".into(), "--json".into()]).collect()
+/// Arguments of a working set that says when it is full and what it did.
+pub(super) fn working_set(text: &str) -> Vec<OsString> {
+    words(&format!("mem-work {text} --ready --json"))
 }
 
 #[cfg(test)]

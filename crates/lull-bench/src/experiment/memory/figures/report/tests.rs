@@ -1,10 +1,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use super::{Middle, Page, write};
-use crate::experiment::memory::figures::batch::{Filled, Point};
-use crate::experiment::memory::figures::over_time::{Phase, Series};
-use crate::experiment::memory::figures::race::{Held, Moment};
-use crate::experiment::memory::figures::tables::{Row, Timed};
+use super::super::page::{Filled, Middle, Page, Phase, Point, Row, Series, Timed};
+use super::super::race::{Held, Moment};
+use super::write;
 
 fn timed(row: Row, round: u32, host_took_s: Option<f64>) -> Timed {
     let (host_s, guest_s) = (host_took_s, host_took_s.map(|took| took + 4.0));
@@ -68,11 +66,11 @@ fn runs_that_were_given_up_make_a_median_a_bound_only_from_the_middle_on() {
 #[test]
 fn ratios_are_of_the_same_round_and_rounds_without_a_reference_do_not_count() {
     let page = page();
-    let host_first = page.of_row(Row::HostFirstLull, super::own_time).unwrap();
+    let host_first = page.of_row(Row::HostFirstLull, |timed| timed.host_took_s).unwrap();
     assert!((host_first.value - 1.1).abs() < 1e-9, "{host_first:?}");
-    let nice = page.of_row(Row::HostFirstNice, super::own_time).unwrap();
+    let nice = page.of_row(Row::HostFirstNice, |timed| timed.host_took_s).unwrap();
     assert!(nice.is_bound && (nice.value - f64::midpoint(2.0, 24.0 / 5.0)).abs() < 1e-9, "{nice:?}");
-    assert_eq!(page.of_row(Row::GuestFirstNice, super::own_time), None, "no serial run in round 3");
+    assert_eq!(page.of_row(Row::GuestFirstNice, |timed| timed.host_took_s), None, "no serial run in round 3");
     assert_eq!(page.factors(), [2, 50]);
     assert!(page.of_point(Point::Factor(2)).unwrap().is_bound);
     assert_eq!(page.of_point(Point::Default).unwrap().value, 1.5);

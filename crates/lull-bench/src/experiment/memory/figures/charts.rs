@@ -4,11 +4,8 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
-use super::{Middle, Page};
+use super::page::{Middle, Page, Point, Row, Series};
 use crate::Error;
-use crate::experiment::memory::figures::batch::Point;
-use crate::experiment::memory::figures::over_time::Series;
-use crate::experiment::memory::figures::tables::Row;
 use crate::report::picture::{Area, Bar, Drawn, FAINT, INK, Panel, bars, color, draw, font, stands};
 use crate::stats::Summary;
 use crate::units::Bytes;
@@ -23,7 +20,7 @@ const ABOVE: f64 = 1.1;
 /// The host's own time in each row, host first on the left, guest first on the right.
 pub(super) fn tables(path: &Path, page: &Page) -> Result<(), Error> {
     let panel = |title: &str, rows: &[(Row, &str)]| {
-        let of = |(row, name): &(Row, &str)| Some(bar(name, &page.of_row(*row, super::own_time)?));
+        let of = |(row, name): &(Row, &str)| Some(bar(name, &page.of_row(*row, |timed| timed.host_took_s)?));
         Panel { title: title.to_owned(), bars: rows.iter().filter_map(of).collect() }
     };
     let both = [(Row::Serial, "alone"), (Row::Together, "none")];

@@ -6,7 +6,7 @@ use std::path::Path;
 use lull_core::Nanos;
 
 use super::measurement::{Measurement, Setup};
-use super::quiet::Quiet;
+use super::quiet::{Quiet, tar};
 use super::trial::{self, Foreground, Job, Meter, Window};
 use super::{SETTLE, data_directory};
 use crate::contender::Contender;
@@ -142,13 +142,6 @@ fn of_file(load: &str, file: &Path) -> Vec<OsString> {
     let mut args = words(load);
     args.extend(["--file".into(), file.into()]);
     args
-}
-
-/// `tar` of a directory into a pipe that the harness empties (GNU tar reads nothing when it writes to /dev/null).
-pub fn tar(root: &Path) -> Vec<OsString> {
-    let mut argv = words("tar cf - -C");
-    argv.extend([root.into(), ".".into()]);
-    argv
 }
 
 /// A shell that does something to all files of a tree, again and again.

@@ -13,17 +13,15 @@ use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 use std::thread;
 
-use super::disk::tar;
 use crate::contender::Contender;
 use crate::corpus::{self, COLD, Tree};
 use crate::error::Context;
 use crate::process::{HELPERS_END, Options, Proc, Program, shown, words};
 use crate::record::Background;
 use crate::stats::Summary;
+use crate::study::targets::CALLS;
 use crate::{Error, clock};
 
-/// Reads of the cached-reads case.
-pub const CALLS: u64 = 200_000;
 /// How often the start-up is measured in one run.
 const STARTS: u32 = 20;
 
@@ -131,6 +129,13 @@ impl Quiet {
             command: shown(&argv),
         })
     }
+}
+
+/// `tar` of a directory into a pipe that the harness empties (GNU tar reads nothing when it writes to /dev/null).
+pub fn tar(root: &Path) -> Vec<OsString> {
+    let mut argv = words("tar cf - -C");
+    argv.extend([root.into(), ".".into()]);
+    argv
 }
 
 /// What a job printed.

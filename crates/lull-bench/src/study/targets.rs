@@ -32,12 +32,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Row;
 use super::rounds::Round;
-use crate::experiment::quiet::CALLS;
 use crate::units::Bytes;
 
 mod apps;
 mod cpu;
 
+/// Calls of `quiet-cached`.
+pub const CALLS: u64 = 200_000;
 /// The background's part of a link, as the aims call it.
 const IDLE_LINK: &str = "background / idle link";
 

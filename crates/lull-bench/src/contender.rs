@@ -17,15 +17,15 @@ use crate::process::{Options, Proc, Program, shown, words};
 pub mod congestion;
 pub mod group;
 pub mod headroom;
-pub mod keeper;
 pub mod known;
 pub mod quota;
+pub mod restorer;
 pub mod scheduler;
 pub mod setting;
 pub mod suspend;
 mod top;
 
-use group::{CpuGroup, Use};
+use group::{CpuGroup, Purpose};
 pub use known::{CONFINED, rank};
 use known::{Known, NOW};
 pub use top::Class;
@@ -175,20 +175,20 @@ impl Contender {
     }
 
     /// What its control group is for, if it needs one.
-    fn group_use(&self) -> Option<Use> {
+    fn purpose(&self) -> Option<Purpose> {
         match self {
-            Self::CpuIdle => Some(Use::Idle),
-            Self::InForce { class, .. } => Some(Use::Top(*class)),
-            Self::Cgroup | Self::CgroupBfq => Some(Use::Least),
-            Self::Headroom => Some(Use::Quota),
-            Self::Suspend => Some(Use::Freeze),
+            Self::CpuIdle => Some(Purpose::Idle),
+            Self::InForce { class, .. } => Some(Purpose::Top(*class)),
+            Self::Cgroup | Self::CgroupBfq => Some(Purpose::Least),
+            Self::Headroom => Some(Purpose::Quota),
+            Self::Suspend => Some(Purpose::Freeze),
             _ => None,
         }
     }
 
     /// Makes the control group that it needs, if any; it goes when dropped.
     pub fn group(&self) -> Result<Option<CpuGroup>, Error> {
-        self.group_use().map(CpuGroup::create).transpose()
+        self.purpose().map(CpuGroup::create).transpose()
     }
 
     /// The command line that runs `job` this way; one that needs a control group wraps it further

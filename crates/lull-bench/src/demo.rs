@@ -5,7 +5,7 @@
 //!  act 2, CPUs: calibrate  ─▶ round 1: alone, nice+ionice, confined, lull, job alone ─▶ …
 //! ```
 //! Each turn runs the foreground and, over and over, the job beside it (`act.rs`). What belongs to one act only: `disk.rs`, `cpu.rs`. The
-//! sentence below a table is made from its figures (`told.rs`).
+//! sentence below a table is made from its figures (`conclusion.rs`).
 //!
 //! The whole takes less than three minutes, the making of the files included: turns are as long as the rest of that time lets them be. Nothing
 //! here needs root, but `confined` does; who has less rights, or one CPU, is told what is left out.
@@ -25,9 +25,9 @@ use crate::units::{Bytes, some_seconds};
 use crate::{Error, clock, corpus, progress, stop};
 
 mod act;
+mod conclusion;
 mod cpu;
 mod disk;
-mod told;
 
 use act::{Act, Stage};
 

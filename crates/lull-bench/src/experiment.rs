@@ -20,7 +20,7 @@
 //! | [`apps`] | `lull bench apps`: real applications beside real jobs |
 //! | [`ledger`] | the log and the records of a measurement |
 //! | [`trial`] | one run |
-//! | [`told`] | what lull tells of a run of its own |
+//! | [`summary`] | what lull tells of a run of its own |
 //! | `disturbance` | what others had of the machine meanwhile |
 //! | [`host`] | facts of the machine |
 
@@ -43,7 +43,7 @@ pub mod measurement;
 pub mod memory;
 pub mod net;
 pub mod quiet;
-pub mod told;
+pub mod summary;
 pub mod trial;
 
 /// Pause between two runs.

@@ -3,7 +3,7 @@
 //! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one `CASE.svg`
 //! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). Records of the idletime
 //! paper's figures give those too ([`figures`]). `lull bench report DIR` makes them again. What the columns mean: [`table`]. The Linger paper's
-//! figures are written as they are measured ([`figures`](crate::experiment::memory::figures)). Records of applications give verdicts and a page too, and a `report.md` of their own: [`apps`].
+//! figures are written as they are measured ([`figures`](crate::experiment::memory::figures)). Records of applications give findings and a page too, and a `report.md` of their own: [`apps`].
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use crate::units::{Bytes, mb_per_s};
 
 pub mod apps;
 pub mod figures;
+pub mod findings;
 pub mod html;
 pub mod markup;
 pub mod picture;
 pub mod table;
-pub mod verdicts;
 
 /// Arguments of `lull bench report`.
 #[derive(Clone, Debug, clap::Args)]

@@ -17,6 +17,7 @@ use crate::contender::rank;
 use crate::record::{Host, Record, Run, Unmet};
 use crate::stats::{Summary, ratio};
 
+pub mod aims;
 pub mod cpu;
 pub mod dominance;
 pub mod figures;
@@ -24,7 +25,6 @@ pub mod observations;
 pub mod pairs;
 pub mod round_trip;
 pub mod rounds;
-pub mod targets;
 
 use rounds::{
     BYTES, P99, REQUESTS, Round, WALL, mean_ns, over, p50_ns, p90_ns, p99_ns, plain, slowdowns, within,
@@ -52,7 +52,8 @@ pub struct CaseStudy {
     /// One row per contender, references first.
     pub rows: Vec<Row>,
     /// The aims of the case and whether `lull` met them.
-    pub targets: Vec<targets::Target>,
+    #[serde(rename = "targets")]
+    pub aims: Vec<aims::Aim>,
 }
 
 /// One contender in one case. Ratios have no unit; none where the reference is missing.
@@ -151,8 +152,8 @@ impl CaseStudy {
         };
         let dominated: Vec<Vec<String>> = rows.iter().map(names_of).collect();
         rows.iter_mut().zip(dominated).for_each(|(row, by)| row.dominated_by = by);
-        let targets = targets::judge(case, &rows, &rounds);
-        Self { case: case.to_owned(), rows, targets }
+        let aims = aims::judge(case, &rows, &rounds);
+        Self { case: case.to_owned(), rows, aims }
     }
 }
 
@@ -225,7 +226,7 @@ fn idle_used(round: &Round<'_>, name: &str) -> Option<f64> {
 fn dominates(case: &str, other: &Row, row: &Row) -> bool {
     let speed = |row: &Row| match &row.cpu {
         Some(cpu) => ratio(1.0, cpu.mean?.median),
-        None if targets::is_apps(case) => Some(1.0),
+        None if aims::is_apps(case) => Some(1.0),
         None => Some(row.foreground?.median),
     };
     let (_, tail) = cpu::tail(case);

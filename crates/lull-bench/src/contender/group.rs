@@ -3,7 +3,7 @@
 //! The group is made by the same code that makes the groups of `lull run` ([`JobGroup`]), on v1 and v2 hosts, so its name
 //! tells its owner, and whatever a killed harness leaves behind is removed by the next start ([`sweep`]). It goes when
 //! the [`CpuGroup`] is dropped: at the end of a run, on an error, on SIGINT, SIGTERM and SIGHUP; after SIGKILL a
-//! [`Keeper`] thaws and removes it.
+//! [`Restorer`] thaws and removes it.
 //!
 //! | | v1 | v2 |
 //! |---|---|---|
@@ -26,15 +26,15 @@ use lull_linux::probe::{CgroupFacts, elsewhere};
 use lull_linux::root::Root;
 
 use super::headroom::{Controller, Policy};
-use super::keeper::Keeper;
 use super::quota::Quota;
+use super::restorer::Restorer;
 use super::suspend::{self, Suspender};
 use super::top::{self, Class, Top};
 use crate::Error;
 
 /// What the group is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum Purpose {
     /// The idle class among CPU groups.
     Idle,
     /// A limited share of the CPUs.
@@ -53,34 +53,34 @@ pub struct CpuGroup {
     /// Further groups that the job enters.
     beside: Vec<PathBuf>,
     /// What was written to the groups' files, as one would type it.
-    told: Vec<String>,
+    typed: Vec<String>,
     quota: Option<Quota>,
     // Before the group, so that it never writes to a group that is gone.
     controller: Option<Controller>,
     suspender: Option<Suspender>,
     job: Option<JobGroup>,
     /// Removes the groups if this process does not.
-    keeper: Option<Keeper>,
+    restorer: Option<Restorer>,
 }
 
 impl CpuGroup {
     /// Makes a group beside this process's own.
-    pub fn create(purpose: Use) -> Result<Self, Error> {
+    pub fn create(purpose: Purpose) -> Result<Self, Error> {
         let root = Root::real();
         let (name, facts) = (GroupName::next(&root), CgroupFacts::read(&root, true));
-        if let Use::Top(class) = purpose {
+        if let Purpose::Top(class) = purpose {
             return Self::at_top(top::make(&name, &facts, class).map_err(unmet)?);
         }
         // From here on the guard removes it.
         let mut group = Self {
             directory: PathBuf::new(),
             beside: Vec::new(),
-            told: Vec::new(),
+            typed: Vec::new(),
             quota: None,
             controller: None,
             suspender: None,
             job: Some(JobGroup::create(&name, &facts)),
-            keeper: None,
+            restorer: None,
         };
         let Some(job) = &mut group.job else { return Ok(group) };
         let failed = |error: GroupError| unmet(error.to_string());
@@ -89,7 +89,7 @@ impl CpuGroup {
                 "control groups are not mounted in this mount namespace; enter the network's with nsenter --net=FILE".to_owned(),
             ));
         }
-        if purpose == Use::Least {
+        if purpose == Purpose::Least {
             let mut written = job.set_least_cpu(&name, &facts).map_err(failed)?;
             let groups_of = |written: &[Written]| -> Vec<PathBuf> {
                 written.iter().filter_map(|one| one.file.parent().map(Path::to_owned)).collect()
@@ -102,14 +102,14 @@ impl CpuGroup {
             group.beside.dedup();
             group.beside.retain(|path| *path != directory);
             group.directory = directory;
-            group.keeper = Some(Keeper::of_groups(&job.paths())?);
+            group.restorer = Some(Restorer::of_groups(&job.paths())?);
             written.extend(disks);
-            group.told =
+            group.typed =
                 written.iter().map(|one| format!("echo {} > {}", one.text, one.file.display())).collect();
             return Ok(group);
         }
         let wanted: &[&str] =
-            if purpose == Use::Freeze { &["cgroup.freeze", "freezer.state"] } else { &["cpu.idle"] };
+            if purpose == Purpose::Freeze { &["cgroup.freeze", "freezer.state"] } else { &["cpu.idle"] };
         let has = |path: &PathBuf| wanted.iter().any(|name| path.join(name).exists());
         let Some(directory) = job.paths().into_iter().find(has) else {
             let missing = job.missing().iter().find(|missing| missing.what == "cpu.idle");
@@ -117,30 +117,30 @@ impl CpuGroup {
                 missing.map_or_else(|| "the kernel offers none".to_owned(), |missing| missing.why.clone()),
             ));
         };
-        group.keeper = Some(Keeper::of_groups(&job.paths())?);
+        group.restorer = Some(Restorer::of_groups(&job.paths())?);
         match purpose {
-            Use::Idle => {
+            Purpose::Idle => {
                 job.set_idle_cpu().map_err(failed)?;
-                group.told.push(format!("echo 1 > {}", directory.join("cpu.idle").display()));
+                group.typed.push(format!("echo 1 > {}", directory.join("cpu.idle").display()));
             }
-            Use::Quota => {
+            Purpose::Quota => {
                 let Some(quota) = Quota::of(&directory) else {
                     return Err(unmet(format!("{} takes no quota", directory.display())));
                 };
                 group.quota = Some(quota);
             }
-            Use::Freeze => {
+            Purpose::Freeze => {
                 let suspender = Suspender::start(job)?;
                 let name =
                     if directory.join("cgroup.freeze").exists() { "cgroup.freeze" } else { "freezer.state" };
-                group.told.push(format!(
+                group.typed.push(format!(
                     "{}: thawed and frozen in turn, {} s each",
                     directory.join(name).display(),
                     suspend::HALF_PERIOD.as_secs_f64()
                 ));
                 group.suspender = Some(suspender);
             }
-            Use::Least | Use::Top(_) => {}
+            Purpose::Least | Purpose::Top(_) => {}
         }
         group.directory = directory;
         Ok(group)
@@ -151,20 +151,20 @@ impl CpuGroup {
         let mut group = Self {
             directory: top.directory.clone(),
             beside: Vec::new(),
-            told: vec![top.told],
+            typed: vec![top.typed],
             quota: None,
             controller: None,
             suspender: None,
             job: Some(top.job),
-            keeper: None,
+            restorer: None,
         };
-        group.keeper = Some(Keeper::of_groups(&[top.directory])?);
+        group.restorer = Some(Restorer::of_groups(&[top.directory])?);
         Ok(group)
     }
 
     /// What was written to the groups' files, as one would type it.
-    pub fn told(&self) -> &[String] {
-        &self.told
+    pub fn typed(&self) -> &[String] {
+        &self.typed
     }
 
     /// The command line that enters the group and then becomes `argv`.
@@ -189,7 +189,7 @@ impl CpuGroup {
     pub fn control(&mut self, controller: Controller, policy: Policy) {
         if let Some(quota) = &self.quota {
             let (file, text) = quota.setting(policy.first());
-            self.told.push(format!(
+            self.typed.push(format!(
                 "echo {text} > {}, then every {} the quota of {:.2} CPUs less what the others used",
                 file.display(),
                 policy.period,
@@ -221,7 +221,7 @@ impl Drop for CpuGroup {
         if let Some(Err(error)) = self.job.take().map(JobGroup::remove) {
             eprintln!("lull bench: {error}");
         }
-        self.keeper = None;
+        self.restorer = None;
     }
 }
 

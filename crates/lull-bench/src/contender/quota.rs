@@ -19,7 +19,7 @@ use crate::units::whole;
 
 /// How a quota is written here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum Version {
     V1,
     V2,
 }
@@ -28,7 +28,7 @@ enum Form {
 #[derive(Clone, Debug)]
 pub struct Quota {
     directory: PathBuf,
-    form: Form,
+    form: Version,
 }
 
 /// The length in which a quota is used up: the kernel's default.
@@ -40,8 +40,8 @@ impl Quota {
     pub(super) fn of(directory: &Path) -> Option<Self> {
         let has = |name: &str| directory.join(name).exists();
         let form = match (has("cpu.cfs_quota_us"), has("cpu.max")) {
-            (true, _) => Form::V1,
-            (_, true) => Form::V2,
+            (true, _) => Version::V1,
+            (_, true) => Version::V2,
             _ => return None,
         };
         Some(Self { directory: directory.to_owned(), form })
@@ -51,8 +51,8 @@ impl Quota {
     pub(super) fn setting(&self, cpus: f64) -> (PathBuf, String) {
         let quota_us = whole(cpus * PERIOD_US as f64).max(LEAST_US);
         match self.form {
-            Form::V1 => (self.directory.join("cpu.cfs_quota_us"), quota_us.to_string()),
-            Form::V2 => (self.directory.join("cpu.max"), format!("{quota_us} {PERIOD_US}")),
+            Version::V1 => (self.directory.join("cpu.cfs_quota_us"), quota_us.to_string()),
+            Version::V2 => (self.directory.join("cpu.max"), format!("{quota_us} {PERIOD_US}")),
         }
     }
 

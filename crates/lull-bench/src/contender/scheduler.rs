@@ -1,14 +1,14 @@
 //! Switching a disk's I/O scheduler for a while.
 //!
 //! `/sys/block/DISK/queue/scheduler` lists the schedulers with the current one in brackets: `none [mq-deadline] bfq`.
-//! The former one comes back when the [`Guard`] is dropped: at the end of the run, on an error, on a panic, and on
+//! The former one comes back when the [`SchedulerGuard`] is dropped: at the end of the run, on an error, on a panic, and on
 //! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](lull_linux::stop)). After SIGKILL a
-//! [`Keeper`] puts it back.
+//! [`Restorer`] puts it back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::keeper::Keeper;
+use super::restorer::Restorer;
 use crate::Error;
 use crate::error::Context;
 
@@ -17,10 +17,10 @@ pub const SYS_BLOCK: &str = "/sys/block";
 
 /// Puts the former scheduler back when dropped.
 #[derive(Debug)]
-pub struct Guard {
+pub struct SchedulerGuard {
     file: PathBuf,
     former: String,
-    _keeper: Keeper,
+    _keeper: Restorer,
 }
 
 /// The file that names and sets `disk`'s scheduler.
@@ -57,7 +57,7 @@ pub fn obstacle(sys_block: &Path, disk: &str, wanted: &str) -> Option<String> {
     (current != Some(wanted) && !writable).then(|| format!("{}: not writable; run as root", file.display()))
 }
 
-impl Guard {
+impl SchedulerGuard {
     /// Selects `wanted` for `disk` until the guard is dropped.
     pub fn select(sys_block: &Path, disk: &str, wanted: &str) -> Result<Self, Error> {
         let file = file(sys_block, disk);
@@ -68,13 +68,13 @@ impl Guard {
                 detail: format!("{} holds '{}'", file.display(), text.trim()),
             });
         };
-        let keeper = Keeper::of_file(&file, &former)?;
+        let restorer = Restorer::of_file(&file, &former)?;
         fs::write(&file, wanted).at("select the scheduler in", &file)?;
-        Ok(Self { file, former, _keeper: keeper })
+        Ok(Self { file, former, _keeper: restorer })
     }
 
     /// What was done, as one would type it.
-    pub fn told(&self, wanted: &str) -> String {
+    pub fn typed(&self, wanted: &str) -> String {
         format!("echo {wanted} > {}", self.file.display())
     }
 
@@ -84,7 +84,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for SchedulerGuard {
     fn drop(&mut self) {
         if let Err(error) = fs::write(&self.file, &self.former) {
             eprintln!("lull bench: {}: cannot put '{}' back: {error}", self.file.display(), self.former);

@@ -36,7 +36,7 @@ pub(super) struct Top {
     /// Its directory.
     pub(super) directory: PathBuf,
     /// What was written, as one would type it.
-    pub(super) told: String,
+    pub(super) typed: String,
 }
 
 impl Class {
@@ -58,8 +58,8 @@ pub(super) fn make(name: &GroupName, facts: &CgroupFacts, class: Class) -> Resul
     if made.is_err() {
         let _swept_later = fs::remove_dir(&directory);
     }
-    let (job, told) = made?;
-    Ok(Top { job, directory, told })
+    let (job, typed) = made?;
+    Ok(Top { job, directory, typed })
 }
 
 fn equip(directory: &Path, class: Class) -> Result<(JobGroup, String), String> {

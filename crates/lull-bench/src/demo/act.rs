@@ -6,7 +6,7 @@ use std::thread;
 
 use lull_core::Nanos;
 
-use super::{DemoArgs, told};
+use super::{DemoArgs, conclusion};
 use crate::contender::Contender;
 use crate::experiment::disturbance::Around;
 use crate::experiment::trial::{self, Foreground, Job, Tick, Window};
@@ -141,7 +141,7 @@ impl Stage<'_> {
             case: self.case.to_owned(),
             contender: contender.name(),
             round,
-            control: group.iter().flat_map(|group| group.told().iter().cloned()).collect(),
+            control: group.iter().flat_map(|group| group.typed().iter().cloned()).collect(),
             disturbance: around.end().and_then(|spent| spent.beside(None, None)),
             ..run
         })
@@ -159,10 +159,10 @@ impl Stage<'_> {
              median [smallest-largest] of {}\n",
             count(usize::try_from(self.args.rounds).unwrap_or(usize::MAX), "round")
         );
-        if let Some(sentence) = told::conclusion(case) {
+        if let Some(sentence) = conclusion::conclusion(case) {
             println!("{sentence}\n");
         }
-        if let Some(warning) = told::stolen(&records, self.case) {
+        if let Some(warning) = conclusion::stolen(&records, self.case) {
             println!("{warning}\n");
         }
         let panels = [

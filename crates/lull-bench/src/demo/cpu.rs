@@ -13,7 +13,7 @@ use super::act::{Act, SEED};
 use crate::Error;
 use crate::contender::{self, Contender};
 use crate::experiment::apps::case::{self, Places};
-use crate::experiment::apps::{Work, packages};
+use crate::experiment::apps::{AppJob, packages};
 use crate::experiment::cpu::case::{Requests, calibrate};
 use crate::experiment::trial::{Foreground, Job, Meter};
 use crate::load::think::Spread;
@@ -40,7 +40,7 @@ pub(super) struct Serving {
 impl Serving {
     /// Makes the project, and finds out how much work a request is.
     pub(super) fn prepare(data: &Path, program: &Program) -> Result<Self, Error> {
-        if let Some(detail) = packages::obstacle(packages::of_work(Work::Compile)) {
+        if let Some(detail) = packages::obstacle(packages::of_work(AppJob::Compile)) {
             return Err(Error::Unmet { what: "a compile".to_owned(), detail });
         }
         let places = Places::make(data, 0, Bytes(0), SEED)?;
@@ -81,7 +81,7 @@ impl Act for Serving {
 
     fn job(&self, program: &Program) -> Result<Job, Error> {
         self.places.clear()?;
-        let job = case::prepare(Work::Compile, self.instances, &self.places, program)?;
+        let job = case::prepare(AppJob::Compile, self.instances, &self.places, program)?;
         Ok(Job { meter: Meter::Lines(Box::new(compiled)), ..job })
     }
 

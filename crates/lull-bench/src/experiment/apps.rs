@@ -32,7 +32,7 @@ use super::data_directory;
 use super::disturbance::Around;
 use super::ledger::Ledger;
 use super::measurement::{Measurement, Setup};
-use super::told::{self, Told};
+use super::summary::{self, SummaryFile};
 use super::trial::{self, Window};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
@@ -50,7 +50,7 @@ mod resume;
 pub mod server;
 pub mod watch;
 
-pub use args::{App, AppsArgs, Work};
+pub use args::{App, AppJob, AppsArgs};
 
 use args::case_name;
 use case::Places;
@@ -69,7 +69,7 @@ pub fn run_apps(args: &AppsArgs, program: &Program) -> Result<(), Error> {
     stop::install()?;
     group::sweep();
     progress::sweep();
-    told::sweep(&args.common.out);
+    summary::sweep(&args.common.out);
     let program = args.common.program(program)?;
     let terms = args.terms();
     same_terms(&args.common.out, &terms)?;
@@ -128,7 +128,7 @@ impl Bench<'_> {
     }
 
     fn app(&mut self, app: App, places: &Places) -> Result<(), Error> {
-        let cases: Vec<(Work, u32)> =
+        let cases: Vec<(AppJob, u32)> =
             self.args.jobs().filter(|(work, n)| !self.is_done(&case_name(app, *work, *n))).collect();
         if cases.is_empty() {
             return Ok(());
@@ -190,7 +190,7 @@ impl Bench<'_> {
         &mut self,
         server: &mut Server,
         app: App,
-        work: Work,
+        work: AppJob,
         instances: u32,
         places: &Places,
     ) -> Result<(), Error> {
@@ -220,7 +220,7 @@ fn one(
     setup: &Setup<'_>,
     contender: &Contender,
     (server, round): (&Server, u32),
-    (work, instances, places): (Work, u32, &Places),
+    (work, instances, places): (AppJob, u32, &Places),
 ) -> Result<Run, Error> {
     let scheduler = setup.select(contender, None, None)?;
     places.clear()?;
@@ -229,12 +229,12 @@ fn one(
     let cached = places.chill(work, instances)?;
     // Dropped after everything that runs in it.
     let group: Option<CpuGroup> = group_of(contender, HEADROOM.0, HEADROOM.1)?;
-    let told = Told::create(&args.common.out)?;
+    let summary_file = SummaryFile::create(&args.common.out)?;
     let program = &setup.program;
     let mut job = None;
     if contender.has_background() {
         let prepared = case::prepare(work, instances, places, program)?;
-        job = Some(prepared.under(&setup.started(contender, &told.flags()), group.as_ref(), program));
+        job = Some(prepared.under(&setup.started(contender, &summary_file.flags()), group.as_ref(), program));
     }
     std::thread::sleep(SETTLE);
     let foreground = server.foreground(args.common.seed, round);
@@ -265,7 +265,7 @@ fn one(
     if run.background.as_ref().is_some_and(|background| background.bytes == 0) {
         run.notes.push("the background got nothing done that could be counted".to_owned());
     }
-    let (mut summary, was_controlled) = told.of(contender, &mut run.notes);
+    let (mut summary, was_controlled) = summary_file.of(contender, &mut run.notes);
     let told_s = |name: &str| Some(summary.as_ref()?.get(name)?.as_f64()? / 1e9);
     (run.held_s, run.controlled_s) = match frozen {
         Some((frozen, all)) => (Some(frozen.as_secs_f64()), Some(all.as_secs_f64())),
@@ -276,8 +276,8 @@ fn one(
         summary.remove("command");
     }
     places.clear()?;
-    let selected = scheduler.iter().map(|guard| guard.told(contender.scheduler().unwrap_or_default()));
-    let grouped = group.iter().flat_map(|group| group.told().iter().cloned());
+    let selected = scheduler.iter().map(|guard| guard.typed(contender.scheduler().unwrap_or_default()));
+    let grouped = group.iter().flat_map(|group| group.typed().iter().cloned());
     let ended = run.foreground.as_ref().map_or(Nanos::MAX, |report| Nanos(report.ended_ns));
     Ok(Run {
         control: selected.chain(grouped).collect(),

@@ -19,7 +19,7 @@ use lull_core::Nanos;
 use super::SETTLE;
 use super::disturbance::{Around, Spent};
 use super::measurement::{Measurement, Setup};
-use super::told::Told;
+use super::summary::SummaryFile;
 use super::trial::{self, Window};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
@@ -114,11 +114,11 @@ fn one(
 ) -> Result<Run, Error> {
     // Dropped after everything that runs in it.
     let group = group_of(contender, args.headroom, args.headroom_period)?;
-    let told = Told::create(&args.common.out)?;
+    let summary_file = SummaryFile::create(&args.common.out)?;
     let mut job = None;
     if contender.has_background() {
         let slack = if matches!(contender, Contender::Lull(_)) { slack } else { &[] };
-        let started = setup.started(contender, &[&told.flags(), slack].concat());
+        let started = setup.started(contender, &[&summary_file.flags(), slack].concat());
         let mut hogs = case.hogs.job(&setup.program)?.under(&started, group.as_ref(), &setup.program);
         hogs.at_once = matches!(contender, Contender::Policy(_));
         job = Some(hogs);
@@ -136,7 +136,7 @@ fn one(
         let note = "OVERRUN: the foreground's queue did not empty, so its ratios show nothing";
         run.notes.push(note.to_owned());
     }
-    let summary = if contender.is_run() { told.read(&mut run.notes) } else { None };
+    let summary = if contender.is_run() { summary_file.read(&mut run.notes) } else { None };
     run.reported = summary.as_ref().and_then(reported_cpu_slowdown);
     Ok(run)
 }

@@ -52,7 +52,7 @@ fn measure(args: &DiskArgs, directory: &Path, bench: &mut Measurement<'_>) -> Re
 }
 
 /// What runs in the background of a case.
-enum Work {
+enum DiskJob {
     /// A load generator with these arguments.
     Load(Vec<OsString>),
     /// A command over a tree, which is made cold first, and how its work is measured.
@@ -64,7 +64,7 @@ struct Case {
     /// Its name in records and tables.
     name: String,
     reader: Foreground,
-    work: Work,
+    work: DiskJob,
     window: Window,
 }
 
@@ -79,24 +79,24 @@ impl Case {
         };
         let (foreground, background) =
             (data("foreground.dat", seed)?, data("background.dat", seed.wrapping_add(1))?);
-        let load = |text: &str| Work::Load(of_file(text, &background));
+        let load = |text: &str| DiskJob::Load(of_file(text, &background));
         let files = || corpus::tree(&directory.join("files"), args.data_size, Sizes::Equal(FILE), seed);
         let (name, work) = match case {
             DiskCase::Libaio => ("libaio", load("disk-aio --block 64KiB --depth 32")),
             DiskCase::Files => {
                 let tree = files()?;
                 let argv = checksums(&tree.root);
-                ("files", Work::Over(tree, argv, || Meter::Lines(Box::new(finished_file))))
+                ("files", DiskJob::Over(tree, argv, || Meter::Lines(Box::new(finished_file))))
             }
             DiskCase::Short => {
                 let tree = files()?;
                 let argv = dds(&tree.root);
-                ("short", Work::Over(tree, argv, || Meter::Lines(Box::new(copied))))
+                ("short", DiskJob::Over(tree, argv, || Meter::Lines(Box::new(copied))))
             }
             DiskCase::Sequential => {
                 let tree = mixed_tree(directory, args)?;
                 let argv = tar(&tree.root);
-                ("sequential", Work::Over(tree, argv, || Meter::Output))
+                ("sequential", DiskJob::Over(tree, argv, || Meter::Output))
             }
             _ => ("parallel", load("disk-random --block 64KiB --threads 4")),
         };
@@ -114,7 +114,7 @@ impl Case {
         Self {
             name: format!("slow-{percent}"),
             reader: Foreground::reader(device, think, true, args.common.seed),
-            work: Work::Load(of_file("disk-random --block 4KiB --threads 1 --seed 99", device)),
+            work: DiskJob::Load(of_file("disk-random --block 4KiB --threads 1 --seed 99", device)),
             window: Window { warmup: nanos(args.warmup), length: nanos(args.slow_seconds) },
         }
     }
@@ -122,8 +122,8 @@ impl Case {
     /// The background, made ready: counters at zero, caches cold; and a condition that was not met.
     fn job(&self, program: &Program) -> Result<(Job, Option<String>), Error> {
         match &self.work {
-            Work::Load(args) => Ok((Job::of_load(args.clone(), program)?, None)),
-            Work::Over(tree, argv, meter) => {
+            DiskJob::Load(args) => Ok((Job::of_load(args.clone(), program)?, None)),
+            DiskJob::Over(tree, argv, meter) => {
                 let cached = corpus::chill(tree)?;
                 let fault = (cached > COLD).then(|| {
                     format!("{:.1}% of the tree stayed in the page cache, so it was not cold", cached * 100.0)

@@ -8,7 +8,7 @@ use super::args::Common;
 use super::awake::Awake;
 use super::ledger::Ledger;
 use crate::contender::Contender;
-use crate::contender::scheduler::{Guard, SYS_BLOCK};
+use crate::contender::scheduler::{SYS_BLOCK, SchedulerGuard};
 use crate::error::Context;
 use crate::process::Program;
 use crate::record::{Host, Run};
@@ -42,10 +42,10 @@ impl Setup<'_> {
         contender: &Contender,
         otherwise: Option<&str>,
         disk: Option<&str>,
-    ) -> Result<Option<Guard>, Error> {
+    ) -> Result<Option<SchedulerGuard>, Error> {
         let wanted = contender.scheduler().or(otherwise);
         let both = wanted.zip(disk.or(self.disk.as_deref()));
-        both.map(|(wanted, disk)| Guard::select(Path::new(SYS_BLOCK), disk, wanted)).transpose()
+        both.map(|(wanted, disk)| SchedulerGuard::select(Path::new(SYS_BLOCK), disk, wanted)).transpose()
     }
 }
 

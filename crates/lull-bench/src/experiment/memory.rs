@@ -23,7 +23,7 @@ use lull_linux::root::Root;
 
 use super::measurement::{Measurement, Setup};
 use super::quiet::to_the_end;
-use super::told::Told;
+use super::summary::SummaryFile;
 use super::trial::{self, Foreground, Job, Meter, ProgressFile};
 use super::{SETTLE, data_directory, host};
 use crate::contender::setting::{DirtyBounds, DirtyGuard, PROC_VM, SwapFile};
@@ -184,15 +184,15 @@ fn one(args: &MemoryArgs, setup: &Setup<'_>, case: &Case, contender: &Contender)
     };
     let within = limited.as_ref().or(machine.as_ref());
     let file = ProgressFile::create()?;
-    let told = Told::create(&args.common.out)?;
+    let summary_file = SummaryFile::create(&args.common.out)?;
     let job = setup.program.load_argv(case.job(contender, file.path()));
-    let argv = wrapped(within, setup.started(contender, &told.flags()).wrap(job, &setup.program));
+    let argv = wrapped(within, setup.started(contender, &summary_file.flags()).wrap(job, &setup.program));
     std::thread::sleep(SETTLE);
     let Some(foreground) = &case.foreground else {
         let (background, _) = to_the_end(&argv, false)?;
         let background = Some(Background { bytes: file.progress().bytes(), ..background });
         let mut run = Run { command: Some(shown(&argv)), background, ..Run::default() };
-        run.counted = had(args, contender, &told, &mut run.notes) && warm.is_empty();
+        run.counted = had(args, contender, &summary_file, &mut run.notes) && warm.is_empty();
         run.notes.splice(0..0, warm);
         return Ok(run);
     };
@@ -205,18 +205,23 @@ fn one(args: &MemoryArgs, setup: &Setup<'_>, case: &Case, contender: &Contender)
     let written = before.zip(written_bytes()).map(|(before, after)| after.saturating_sub(before));
     run.disk_written_bytes = written.filter(|_| !case.written.is_empty());
     let did_work = does_work(case, run.background.as_ref(), &mut run.notes);
-    run.counted = had(args, contender, &told, &mut run.notes) && did_work && warm.is_empty();
+    run.counted = had(args, contender, &summary_file, &mut run.notes) && did_work && warm.is_empty();
     run.notes.splice(0..0, warm);
     Ok(run)
 }
 
 /// Whether a run is one of its contender. At its defaults lull leaves a job that is young or small to the kernel: that is told, and counts.
-fn had(args: &MemoryArgs, contender: &Contender, told: &Told, notes: &mut Vec<String>) -> bool {
+fn had(
+    args: &MemoryArgs,
+    contender: &Contender,
+    summary_file: &SummaryFile,
+    notes: &mut Vec<String>,
+) -> bool {
     let is_default = *contender == Contender::Lull(Vec::new()) && args.common.lull_args.is_empty();
     if !is_default {
-        return told.had(contender, "memory", notes);
+        return summary_file.had(contender, "memory", notes);
     }
-    let (summary, is_complete) = told.of(contender, notes);
+    let (summary, is_complete) = summary_file.of(contender, notes);
     if summary.is_some_and(|summary| summary.get("memory").is_none_or(serde_json::Value::is_null)) {
         notes.push("lull left the job's memory to the kernel: the job was young or small".to_owned());
     }

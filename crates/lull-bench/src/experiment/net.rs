@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::SETTLE;
 use super::measurement::{Measurement, Setup};
-use super::told::Told;
+use super::summary::SummaryFile;
 use super::trial::{self, Window};
 use crate::contender::Contender;
 use crate::netbed::{self, Bed};
@@ -63,10 +63,10 @@ fn measure(case: &Case, args: &NetArgs, bench: &mut Measurement<'_>) -> Result<(
 /// One contender's run.
 fn one(args: &NetArgs, setup: &Setup<'_>, case: &Case, contender: &Contender) -> Result<Run, Error> {
     let bed = Bed::build(&case.link.with_queue(contender.link_queue()))?;
-    let told = Told::create(&args.common.out)?;
+    let summary_file = SummaryFile::create(&args.common.out)?;
     let mut job = None;
     if contender.has_background() {
-        let first = [&told.flags()[..], &["--resources", "net"].map(str::to_owned)].concat();
+        let first = [&summary_file.flags()[..], &["--resources", "net"].map(str::to_owned)].concat();
         let mut made = job::prepare(case, contender, &bed, &setup.program)?;
         made = made.under(&setup.started(contender, &first), None, &setup.program);
         made.argv.splice(0..0, bed.left.entering());
@@ -84,6 +84,6 @@ fn one(args: &NetArgs, setup: &Setup<'_>, case: &Case, contender: &Contender) ->
     if let Some(probe) = probed.filter(|probe| probe.lost > 0) {
         run.notes.push(format!("{} of {} probes were lost", probe.lost, probe.sent));
     }
-    run.counted = told.had(contender, "net", &mut run.notes) && bed.is_up();
+    run.counted = summary_file.had(contender, "net", &mut run.notes) && bed.is_up();
     Ok(run)
 }

@@ -19,7 +19,7 @@ use crate::error::Context;
 use crate::process::{HELPERS_END, Options, Proc, Program, shown, words};
 use crate::record::Background;
 use crate::stats::Summary;
-use crate::study::targets::CALLS;
+use crate::study::aims::CALLS;
 use crate::{Error, clock};
 
 /// How often the start-up is measured in one run.

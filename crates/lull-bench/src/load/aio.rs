@@ -9,7 +9,7 @@ use std::io;
 use std::ptr;
 
 use crate::error::Context;
-use crate::load::file::{Buffer, Target};
+use crate::load::file::{BlockFile, Buffer};
 use crate::load::{CommonArgs, LoadReport, end_after};
 use crate::progress::Progress;
 use crate::{Error, clock, stop};
@@ -91,28 +91,28 @@ impl Drop for Queue {
 }
 
 /// A control block for reading into `buffer`; the offset is set per request.
-fn control_block(target: &Target, buffer: &Buffer, slot: u64) -> libc::iocb {
+fn control_block(source: &BlockFile, buffer: &Buffer, slot: u64) -> libc::iocb {
     use std::os::fd::AsRawFd;
     // SAFETY: iocb is a plain struct of integers; all zero is a valid one.
     let mut block: libc::iocb = unsafe { std::mem::zeroed() };
     block.aio_data = slot;
     block.aio_lio_opcode = IOCB_CMD_PREAD;
-    block.aio_fildes = u32::try_from(target.file.as_raw_fd()).unwrap_or(u32::MAX);
+    block.aio_fildes = u32::try_from(source.file.as_raw_fd()).unwrap_or(u32::MAX);
     block.aio_buf = buffer.address();
-    block.aio_nbytes = target.block.0;
+    block.aio_nbytes = source.block.0;
     block
 }
 
 /// Reads until stopped.
 pub fn run(args: &AioArgs) -> Result<LoadReport, Error> {
     let common = &args.common;
-    let target = Target::open(&common.file, common.block, true)?;
+    let source = BlockFile::open(&common.file, common.block, true)?;
     let progress = common.progress.as_deref().map(Progress::open).transpose()?;
     let mut random = fastrand::Rng::with_seed(common.seed);
     let buffers: Vec<Buffer> =
         (0..args.depth).map(|_| Buffer::new(common.block.as_usize())).collect::<Result<_, _>>()?;
     let mut blocks: Vec<libc::iocb> =
-        (0..).zip(&buffers).map(|(slot, buffer)| control_block(&target, buffer, slot)).collect();
+        (0..).zip(&buffers).map(|(slot, buffer)| control_block(&source, buffer, slot)).collect();
     let mut events = vec![Event::default(); buffers.len()];
     // Declared last, so dropped first: what is in flight ends before buffers and control blocks are freed.
     let queue = Queue::new(args.depth)?;
@@ -121,7 +121,7 @@ pub fn run(args: &AioArgs) -> Result<LoadReport, Error> {
     let end = end_after(begun, common.seconds);
     let (mut issued, mut done) = (0_u64, 0_u64);
     let mut issue = |slot: usize, issued: &mut u64| -> Result<(), Error> {
-        let offset = target.offset(random.u64(0..target.blocks));
+        let offset = source.offset(random.u64(0..source.blocks));
         if let Some(block) = blocks.get_mut(slot) {
             block.aio_offset = i64::try_from(offset).unwrap_or(i64::MAX);
             queue.submit(block)?;

@@ -15,7 +15,7 @@ use crate::units::Bytes;
 
 /// A file and how many whole blocks it has.
 #[derive(Debug)]
-pub struct Target {
+pub struct BlockFile {
     /// The open file.
     pub file: File,
     /// Bytes per request.
@@ -24,7 +24,7 @@ pub struct Target {
     pub blocks: u64,
 }
 
-impl Target {
+impl BlockFile {
     /// Opens `path` for reading blocks of `block` bytes, past the page cache if `direct`.
     pub fn open(path: &Path, block: Bytes, direct: bool) -> Result<Self, Error> {
         let unusable = |problem: String| Error::Argument { argument: format!("--block {block}"), problem };

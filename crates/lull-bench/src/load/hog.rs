@@ -31,7 +31,7 @@ const SPIN_PIECE: u64 = 100_000;
 
 /// What a hog takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
+pub enum HogKind {
     /// The memory bus and the shared cache.
     Memory,
     /// Only a CPU.
@@ -42,8 +42,8 @@ pub enum Kind {
 #[derive(Clone, Debug, clap::Args)]
 pub struct HogArgs {
     /// What the hogs take.
-    #[arg(long, value_name = "KIND", value_enum, default_value_t = Kind::Memory)]
-    pub kind: Kind,
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = HogKind::Memory)]
+    pub kind: HogKind,
     /// Hogs: threads that never sleep.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub hogs: u64,
@@ -85,7 +85,7 @@ pub struct SpinArgs {
 pub fn run(args: &HogArgs) -> Result<LoadReport, Error> {
     let progress = args.progress.as_deref().map(Progress::open).transpose()?;
     let words = args.memory.as_usize() / size_of::<u64>();
-    if args.kind == Kind::Memory && words == 0 {
+    if args.kind == HogKind::Memory && words == 0 {
         return Err(Error::Argument {
             argument: format!("--memory {}", args.memory),
             problem: "it must hold at least 8 bytes".to_owned(),
@@ -120,14 +120,14 @@ pub fn run(args: &HogArgs) -> Result<LoadReport, Error> {
     thread::scope(|scope| {
         for seed in 0..args.hogs {
             scope.spawn(move || match args.kind {
-                Kind::Memory => {
+                HogKind::Memory => {
                     let mut stream = Stream::new(words);
                     while go_on() {
                         stream.run(PIECE);
                         count();
                     }
                 }
-                Kind::Integer => {
+                HogKind::Integer => {
                     let mut chain = Chain(seed);
                     while go_on() {
                         chain.run(PIECE);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use crate::error::Context;
-use crate::load::file::{Buffer, Target};
+use crate::load::file::{BlockFile, Buffer};
 use crate::load::{CommonArgs, LoadReport, end_after};
 use crate::progress::Progress;
 use crate::{Error, clock, stop};
@@ -29,7 +29,7 @@ pub struct RandomArgs {
 /// Reads until stopped.
 pub fn run(args: &RandomArgs) -> Result<LoadReport, Error> {
     let common = &args.common;
-    let target = Target::open(&common.file, common.block, !args.buffered)?;
+    let source = BlockFile::open(&common.file, common.block, !args.buffered)?;
     let progress = common.progress.as_deref().map(Progress::open).transpose()?;
     let (left, done) = (AtomicU64::new(common.requests.unwrap_or(u64::MAX)), AtomicU64::new(0));
     let begun = clock::now();
@@ -42,8 +42,8 @@ pub fn run(args: &RandomArgs) -> Result<LoadReport, Error> {
             if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err() {
                 break;
             }
-            let offset = target.offset(random.u64(0..target.blocks));
-            target.file.read_exact_at(buffer.bytes(), offset).at("read", &common.file)?;
+            let offset = source.offset(random.u64(0..source.blocks));
+            source.file.read_exact_at(buffer.bytes(), offset).at("read", &common.file)?;
             done.fetch_add(1, Ordering::Relaxed);
             if let Some(progress) = &progress {
                 progress.add(common.block.0);

@@ -16,7 +16,7 @@ use std::os::unix::fs::FileExt;
 use lull_core::Nanos;
 
 use crate::error::Context;
-use crate::load::file::{Buffer, Target};
+use crate::load::file::{BlockFile, Buffer};
 use crate::load::latency::Recorder;
 use crate::load::think::{Spread, Think};
 use crate::load::{CommonArgs, LoadLine, LoadReport, PeriodReport, end_after};
@@ -60,7 +60,7 @@ pub fn run(
 ) -> Result<LoadReport, Error> {
     let common = &args.common;
     clock::sharp_timers()?;
-    let target = Target::open(&common.file, common.block, args.direct)?;
+    let source = BlockFile::open(&common.file, common.block, args.direct)?;
     let progress = common.progress.as_deref().map(Progress::open).transpose()?;
     let mut buffer = Buffer::new(common.block.as_usize())?;
     let mut random = fastrand::Rng::with_seed(common.seed);
@@ -69,7 +69,7 @@ pub fn run(
     let mut next_block = 0;
 
     if args.hot {
-        bring_in(&target, common)?;
+        bring_in(&source, common)?;
         emit(LoadLine::Ready)?;
     }
     let mut misses = args.hot.then_some(0);
@@ -87,12 +87,12 @@ pub fn run(
             begun = now;
             warm = false;
         }
-        let block = if args.random { random.u64(0..target.blocks) } else { next_block };
-        next_block = (block + 1) % target.blocks;
+        let block = if args.random { random.u64(0..source.blocks) } else { next_block };
+        next_block = (block + 1) % source.blocks;
         let before = clock::now();
-        let hit = args.hot && is_cached(&target, block, &mut buffer);
+        let hit = args.hot && is_cached(&source, block, &mut buffer);
         if !hit {
-            target.file.read_exact_at(buffer.bytes(), target.offset(block)).at("read", &common.file)?;
+            source.file.read_exact_at(buffer.bytes(), source.offset(block)).at("read", &common.file)?;
         }
         now = clock::now();
         if !warm {
@@ -132,13 +132,13 @@ pub fn run(
 }
 
 /// Reads all of the file, twice: a page that is used again is not the first to be taken.
-fn bring_in(target: &Target, common: &CommonArgs) -> Result<(), Error> {
+fn bring_in(source: &BlockFile, common: &CommonArgs) -> Result<(), Error> {
     let mut piece = Buffer::new(Bytes(Bytes::MIB).as_usize())?;
-    let end = target.offset(target.blocks);
+    let end = source.offset(source.blocks);
     for _ in 0..2 {
         let mut offset = 0;
         while offset < end && !stop::requested() {
-            let count = target.file.read_at(piece.bytes(), offset).at("read", &common.file)?;
+            let count = source.file.read_at(piece.bytes(), offset).at("read", &common.file)?;
             offset += count.max(1) as u64;
         }
     }
@@ -146,14 +146,14 @@ fn bring_in(target: &Target, common: &CommonArgs) -> Result<(), Error> {
 }
 
 /// Reads a block if all of it is in the page cache (preadv2(2), RWF_NOWAIT).
-fn is_cached(target: &Target, block: u64, buffer: &mut Buffer) -> bool {
+fn is_cached(source: &BlockFile, block: u64, buffer: &mut Buffer) -> bool {
     let bytes = buffer.bytes();
     let wanted = bytes.len();
     let vector = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: wanted };
-    let offset = i64::try_from(target.offset(block)).unwrap_or(i64::MAX);
+    let offset = i64::try_from(source.offset(block)).unwrap_or(i64::MAX);
     // SAFETY: one vector, of a buffer that lives across the call.
     let count =
-        unsafe { libc::preadv2(target.file.as_raw_fd(), &raw const vector, 1, offset, libc::RWF_NOWAIT) };
+        unsafe { libc::preadv2(source.file.as_raw_fd(), &raw const vector, 1, offset, libc::RWF_NOWAIT) };
     usize::try_from(count) == Ok(wanted)
 }
 

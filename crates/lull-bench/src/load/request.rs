@@ -24,12 +24,12 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// A buffer of random words and the place of the next read.
 #[derive(Clone, Debug)]
-pub struct Work {
+pub struct RandomReads {
     words: Vec<u64>,
     state: u64,
 }
 
-impl Work {
+impl RandomReads {
     /// Fills a buffer of this size, at least one word.
     pub fn new(size: Bytes, seed: u64) -> Result<Self, Error> {
         let count = size.as_usize() / size_of::<u64>();
@@ -78,7 +78,7 @@ pub fn reads_for(service: Nanos, batch: u64, times: &mut [Nanos]) -> Option<u64>
 ///
 /// What disturbs makes reads slower, never faster, so the pass that made most of them counts.
 pub fn calibrate(service: Nanos, buffer: Bytes) -> Result<u64, Error> {
-    let mut work = Work::new(buffer, 1)?;
+    let mut work = RandomReads::new(buffer, 1)?;
     // The first pass finds the order of magnitude, the others measure batches of about the length wanted.
     let about = pass(&mut work, service, FIRST_BATCH)?;
     let mut most = 0;
@@ -90,7 +90,7 @@ pub fn calibrate(service: Nanos, buffer: Bytes) -> Result<u64, Error> {
 }
 
 /// How many reads take `service` now, from batches of so many.
-fn pass(work: &mut Work, service: Nanos, batch: u64) -> Result<u64, Error> {
+fn pass(work: &mut RandomReads, service: Nanos, batch: u64) -> Result<u64, Error> {
     let mut times = [Nanos::ZERO; BATCHES];
     for time in &mut times {
         let before = thread_time();

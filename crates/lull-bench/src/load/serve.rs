@@ -24,7 +24,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use crate::error::Context;
 use crate::load::arms::{Arms, Served};
 use crate::load::arrivals::{Arrivals, gap_for_load};
-use crate::load::request::{Work, calibrate};
+use crate::load::request::{RandomReads, calibrate};
 use crate::load::think::Spread;
 use crate::load::{BeatArgs, LoadReport, ShiftArgs, own_cpu_ns};
 use crate::units::Bytes;
@@ -79,7 +79,7 @@ pub fn run(args: &ServeArgs) -> Result<LoadReport, Error> {
     let (reading, writing) = nix::unistd::pipe().to("make a pipe")?;
     // The default size works too; a longer queue keeps the generator from waiting under overload.
     let _ = fcntl(&writing, FcntlArg::F_SETPIPE_SZ(PIPE));
-    let work = Work::new(args.buffer, args.seed)?;
+    let work = RandomReads::new(args.buffer, args.seed)?;
     let start = clock::now().plus(START);
     let begun = start.plus(args.shift.warmup);
     let end = args.shift.end(begun);
@@ -132,7 +132,7 @@ fn generate(
 
 fn serve(
     mut pipe: File,
-    mut work: Work,
+    mut work: RandomReads,
     reads: u64,
     begun: Nanos,
     give_up: &AtomicU64,

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use crate::error::Context;
-use crate::load::file::{Buffer, Target};
+use crate::load::file::{BlockFile, Buffer};
 use crate::load::{CommonArgs, LoadReport, end_after};
 use crate::progress::Progress;
 use crate::units::Bytes;
@@ -31,7 +31,7 @@ pub struct StreamArgs {
 /// Reads until stopped, from the start again after the end.
 pub fn run(args: &StreamArgs) -> Result<LoadReport, Error> {
     let common = &args.common;
-    let target = Target::open(&common.file, common.block, false)?;
+    let source = BlockFile::open(&common.file, common.block, false)?;
     let progress = common.progress.as_deref().map(Progress::open).transpose()?;
     let mut buffer = Buffer::new(common.block.as_usize())?;
     let begun = clock::now();
@@ -41,13 +41,13 @@ pub fn run(args: &StreamArgs) -> Result<LoadReport, Error> {
         && end.is_none_or(|end| clock::now() < end)
         && common.requests.is_none_or(|most| requests < most)
     {
-        let offset = target.offset(block);
-        target.file.read_exact_at(buffer.bytes(), offset).at("read", &common.file)?;
+        let offset = source.offset(block);
+        source.file.read_exact_at(buffer.bytes(), offset).at("read", &common.file)?;
         requests += 1;
         if let Some(progress) = &progress {
             progress.add(common.block.0);
         }
-        block = (block + 1) % target.blocks;
+        block = (block + 1) % source.blocks;
         let passed = offset + common.block.0;
         if args.keep {
             continue;
@@ -55,7 +55,7 @@ pub fn run(args: &StreamArgs) -> Result<LoadReport, Error> {
         if passed - dropped >= DROP_BEHIND || block == 0 {
             let length = if block == 0 { 0 } else { passed - dropped };
             let [from, length] = [dropped, length].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
-            posix_fadvise(&target.file, from, length, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
+            posix_fadvise(&source.file, from, length, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
                 .at("drop cached pages of", &common.file)?;
             dropped = if block == 0 { 0 } else { passed };
         }

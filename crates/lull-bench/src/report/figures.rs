@@ -56,8 +56,8 @@ is not judged. Pictures: the lighter, the more throughput; the dashed line is th
 fn section(measured: &Measured) -> String {
     let name = measured.figure.name();
     let compared = measured.compared().into_iter().map(|Compared { simulated, here }| {
-        let verdicts = [simulated.verdict(), here.verdict()].map(ToString::to_string);
-        let [simulated_holds, here_holds] = verdicts;
+        let findings = [simulated.verdict(), here.verdict()].map(ToString::to_string);
+        let [simulated_holds, here_holds] = findings;
         vec![
             here.sentence.to_string(),
             simulated.found.clone(),

@@ -1,6 +1,6 @@
 //! The report of `lull bench apps`: one page that needs nothing else.
 //!
-//! Tables, pictures as SVG within the page, and at its end the raw records and the verdicts as JSON, so that a page that is sent to somebody
+//! Tables, pictures as SVG within the page, and at its end the raw records and the findings as JSON, so that a page that is sent to somebody
 //! can be checked and computed with. Everything is made from `raw.jsonl` alone. It follows the reader's choice of light or dark; what is
 //! wider than a narrow screen scrolls by itself.
 //!
@@ -19,17 +19,17 @@ use std::path::Path;
 
 use lull_core::Nanos;
 
+use super::findings::{Findings, HELD, counted_by, few_requests, held, tail, who_dominates};
 use super::markup::{escaped, html_table};
 use super::table::figures;
-use super::verdicts::{HELD, Verdicts, counted_by, few_requests, held, tail, who_dominates};
 use crate::Error;
 use crate::contender::known;
 use crate::error::Context;
 use crate::record::{Host, Record, Run, terms_line};
 use crate::stats::Median;
 use crate::study::Study;
+use crate::study::aims::{Aim, Tally};
 use crate::study::pairs::{Pair, Standing, runs_of};
-use crate::study::targets::{Tally, Target};
 use crate::units::whole;
 
 mod charts;
@@ -47,13 +47,13 @@ const STYLE: &str = include_str!("html/style.css");
 pub fn write(
     directory: &Path,
     study: &Study,
-    verdicts: &Verdicts,
+    findings: &Findings,
     records: &[Record],
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let path = directory.join(FILE_NAME);
     let text =
-        page(study, verdicts, records).map_err(|problem| Error::Picture { path: path.clone(), problem })?;
+        page(study, findings, records).map_err(|problem| Error::Picture { path: path.clone(), problem })?;
     std::fs::write(&path, text).at("write", &path)?;
     writeln!(out, "page: {}", path.display()).to("write to standard output")
 }
@@ -64,12 +64,12 @@ fn embedded(id: &str, value: &impl serde::Serialize) -> Result<String, String> {
     Ok(format!("<script type=\"application/json\" id=\"{id}\">{json}</script>"))
 }
 
-fn page(study: &Study, verdicts: &Verdicts, records: &[Record]) -> Result<String, String> {
+fn page(study: &Study, findings: &Findings, records: &[Record]) -> Result<String, String> {
     let mut text = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>lull bench apps</title><style>{STYLE}</style><h1>Real applications beside background jobs</h1>"
     );
-    text.push_str(&overview(&verdicts.pairs));
+    text.push_str(&overview(&findings.pairs));
     text.push_str("<h2>How to read this</h2>");
     text.push_str(
         "<p>Ratios are taken within rounds: foreground to <i>alone</i>, background to <i>solo</i>, each with the 95% interval of \
@@ -81,15 +81,15 @@ fn page(study: &Study, verdicts: &Verdicts, records: &[Record]) -> Result<String
     text.push_str("<h2>Machine</h2>");
     study.hosts.iter().for_each(|host| text.push_str(&machine(host)));
     text.push_str(&unmet(study));
-    text.push_str(&observations::section(&verdicts.observations, verdicts.fewest()));
+    text.push_str(&observations::section(&findings.observations, findings.fewest()));
     text.push_str(&foregrounds(records));
     text.push_str(&contenders(records));
-    for pair in &verdicts.pairs {
+    for pair in &findings.pairs {
         let runs = runs_of(records, &pair.case);
         let _ = write!(text, "<h2 id=\"{0}\">{0}</h2><p>{1}</p>", escaped(&pair.case), escaped(&pair.lull));
         text.push_str(&on_frontier(pair));
         text.push_str(&table(pair));
-        text.push_str(&targets(&pair.targets));
+        text.push_str(&aims(&pair.aims));
         text.push_str(&charts::legend(pair));
         for (title, svg) in [
             (
@@ -112,7 +112,7 @@ fn page(study: &Study, verdicts: &Verdicts, records: &[Record]) -> Result<String
         "<p>Records: <a href=\"raw.jsonl\">raw.jsonl</a>, and in this page as JSON, with the verdicts.</p>",
     );
     text.push_str(&embedded("records", &records)?);
-    text.push_str(&embedded("verdicts", verdicts)?);
+    text.push_str(&embedded("verdicts", findings)?);
     text.push_str("</html>");
     Ok(text)
 }
@@ -176,7 +176,7 @@ fn overview(pairs: &[Pair]) -> String {
     ];
     let rows = pairs.iter().map(|pair| {
         let lull = pair.standing("lull");
-        let aims = Tally::of(&pair.targets);
+        let aims = Tally::of(&pair.aims);
         let class = match (aims.met, aims.met + aims.open) {
             _ if aims.measured == 0 => "quiet",
             (met, _) if met == aims.all => "met",
@@ -285,19 +285,19 @@ fn table(pair: &Pair) -> String {
     said + &html_table("", &header, rows)
 }
 
-fn targets(targets: &[Target]) -> String {
+fn aims(aims: &[Aim]) -> String {
     let mut text = String::from("<ul>");
-    for target in targets {
-        let class = match target.got {
+    for aim in aims {
+        let class = match aim.got {
             None => "quiet",
-            Some(_) if target.met => "met",
+            Some(_) if aim.met => "met",
             Some(_) => "missed",
         };
         let _ = write!(
             text,
             "<li>aim for lull, <span class={class}>{}</span>: {}</li>",
-            target.verdict(),
-            escaped(&figures(target))
+            aim.outcome(),
+            escaped(&figures(aim))
         );
     }
     text.push_str("</ul>");

@@ -40,8 +40,8 @@ use lull_core::Nanos;
 
 use crate::record::Host;
 use crate::stats::Summary;
+use crate::study::aims::Aim;
 use crate::study::cpu::Coverage;
-use crate::study::targets::Target;
 use crate::study::{CaseStudy, Row, Study};
 use crate::units::{Bytes, mb_per_s, whole};
 
@@ -88,11 +88,11 @@ pub fn render(study: &Study, form: Form) -> String {
         for row in &case.rows {
             text.extend(overrun(row).map(|overrun| overrun.warning(&row.contender, form)));
         }
-        for target in &case.targets {
+        for aim in &case.aims {
             text.push_str(&format!(
                 "{}{}\n",
                 if form == Form::Markdown { "- " } else { "  " },
-                target_line(target)
+                aim_line(aim)
             ));
         }
         if form == Form::Markdown {
@@ -111,21 +111,21 @@ pub fn render(study: &Study, form: Form) -> String {
     text
 }
 
-pub(super) fn target_line(target: &Target) -> String {
-    format!("aim for lull, {}: {}", target.verdict(), figures(target))
+pub(super) fn aim_line(aim: &Aim) -> String {
+    format!("aim for lull, {}: {}", aim.outcome(), figures(aim))
 }
 
 /// What an aim is about, what it came to, and the bound.
-pub(super) fn figures(target: &Target) -> String {
+pub(super) fn figures(aim: &Aim) -> String {
     // Aims as written in the source where that is short; what is computed to three digits.
     let digits = |value: f64| format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned();
-    let got = target.got.map(|got| format!(" {}", digits(got))).unwrap_or_default();
-    let wanted = match (target.at_most, target.wanted) {
+    let got = aim.got.map(|got| format!(" {}", digits(got))).unwrap_or_default();
+    let wanted = match (aim.at_most, aim.wanted) {
         (true, 0.0) => "none".to_owned(),
         (true, most) => format!("at most {}", digits(most)),
         (false, least) => format!("at least {}", digits(least)),
     };
-    format!("{}{got} (wanted: {wanted})", target.what)
+    format!("{}{got} (wanted: {wanted})", aim.what)
 }
 
 /// A column: its heading and what stands in a row.

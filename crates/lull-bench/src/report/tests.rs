@@ -1,8 +1,8 @@
 use super::*;
 use crate::load::net::probe::Probed;
 use crate::record::{FILE_NAME, Record, Writer};
+use crate::study::aims::{Aim, Tally};
 use crate::study::cpu::{Coverage, CpuFigures};
-use crate::study::targets::{Tally, Target};
 use crate::study::{CaseStudy, Row};
 
 /// Two rounds of a fast case, two intensities of the slow disk, a quiet case and something unmet.
@@ -181,7 +181,7 @@ fn what_agrees_and_what_was_overrun_stands_in_the_table() {
 
 #[test]
 fn an_aim_without_a_measure_is_neither_met_nor_not_met() {
-    let target = |got: Option<f64>| Target {
+    let aim = |got: Option<f64>| Aim {
         what: "speed".to_owned(),
         wanted: 0.95,
         at_most: false,
@@ -190,18 +190,17 @@ fn an_aim_without_a_measure_is_neither_met_nor_not_met() {
         set_by: None,
         open: false,
     };
-    let (missing, met, missed) = (target(None), target(Some(1.0)), target(Some(0.5)));
-    let open = Target { open: true, ..target(None) };
-    for (target, said) in [
+    let (missing, met, missed) = (aim(None), aim(Some(1.0)), aim(Some(0.5)));
+    let open = Aim { open: true, ..aim(None) };
+    for (aim, said) in [
         (&missing, "not measured: speed"),
         (&open, "open, for too few rounds: speed"),
         (&met, "met: speed 1"),
         (&missed, "NOT met: speed 0.5"),
     ] {
-        assert_eq!(table::target_line(target), format!("aim for lull, {said} (wanted: at least 0.95)"));
+        assert_eq!(table::aim_line(aim), format!("aim for lull, {said} (wanted: at least 0.95)"));
     }
-    let told =
-        |targets: &[&Target]| Tally::of(&targets.iter().copied().cloned().collect::<Vec<_>>()).to_string();
+    let told = |aims: &[&Aim]| Tally::of(&aims.iter().copied().cloned().collect::<Vec<_>>()).to_string();
     assert_eq!(told(&[&met, &missed]), "1 of 2");
     assert_eq!(told(&[&met, &missing, &missing]), "1 of 1, 2 not measured");
     assert_eq!(told(&[&met, &open]), "1 of 1, 1 open");

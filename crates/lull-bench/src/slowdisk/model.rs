@@ -55,7 +55,7 @@ impl Default for Geometry {
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Access {
     /// Data comes from the platter or from the read-ahead buffer.
     Read,
     /// Data goes to the platter.
@@ -87,12 +87,14 @@ impl Mechanism {
     }
 
     /// When a request that arrives at `now` is done. Requests must be given in the order of their arrival.
-    pub fn serve(&mut self, now: Nanos, kind: Kind, offset: u64, length: u64) -> Nanos {
+    pub fn serve(&mut self, now: Nanos, kind: Access, offset: u64, length: u64) -> Nanos {
         let start = now.max(self.free_at);
         let end = offset.saturating_add(length);
         let ready = start.plus(self.geometry.overhead);
         let within = self.ahead.filter(|ahead| {
-            kind == Kind::Read && offset >= ahead.start && end <= ahead.consumed + self.geometry.read_ahead.0
+            kind == Access::Read
+                && offset >= ahead.start
+                && end <= ahead.consumed + self.geometry.read_ahead.0
         });
         let done = match within {
             Some(ahead) => {
@@ -111,7 +113,7 @@ impl Mechanism {
             None => {
                 let on_track = ready.plus(self.seek(self.arm.abs_diff(offset)));
                 let done = on_track.plus(self.rotate(on_track, offset)).plus(self.transfer(length));
-                self.ahead = (kind == Kind::Read).then_some(Ahead {
+                self.ahead = (kind == Access::Read).then_some(Ahead {
                     start: offset,
                     consumed: end,
                     reached: end,

@@ -16,7 +16,7 @@ use fuser::{
 };
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use super::model::{Geometry, Kind, Mechanism};
+use super::model::{Access, Geometry, Mechanism};
 use crate::error::Context;
 use crate::units::Bytes;
 use crate::{Error, clock};
@@ -44,7 +44,7 @@ impl Server {
     }
 
     /// Moves the arm and waits until the request is done.
-    fn pass_time(&self, kind: Kind, offset: u64, length: u64) {
+    fn pass_time(&self, kind: Access, offset: u64, length: u64) {
         let mut mechanism = self.mechanism.lock().unwrap_or_else(PoisonError::into_inner);
         let done = mechanism.serve(clock::now(), kind, offset, length);
         while clock::now() < done {
@@ -122,7 +122,7 @@ impl Filesystem for Server {
         let mut bytes = vec![0; Bytes(length).as_usize()];
         match self.content.read_exact_at(&mut bytes, offset) {
             Ok(()) => {
-                self.pass_time(Kind::Read, offset, length);
+                self.pass_time(Access::Read, offset, length);
                 reply.data(&bytes);
             }
             Err(_) => reply.error(Errno::EIO),
@@ -149,7 +149,7 @@ impl Filesystem for Server {
         }
         match self.content.write_all_at(data, offset) {
             Ok(()) => {
-                self.pass_time(Kind::Write, offset, u64::from(written));
+                self.pass_time(Access::Write, offset, u64::from(written));
                 reply.written(written);
             }
             Err(_) => reply.error(Errno::ENOSPC),

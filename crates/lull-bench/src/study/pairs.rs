@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::aims::{Aim, is_apps};
 use super::dominance::{Dominance, FEW, dominance, few_requests};
 use super::rounds::{MEAN, P50, P90, P99, REQUESTS, Round, WORK, over, rounds};
-use super::targets::{Target, is_apps};
 use super::{CaseStudy, Study};
 use crate::record::{Moment, Record, Run};
 use crate::stats::{Median, bootstrap, middle, ratio};
@@ -41,7 +41,8 @@ pub struct Pair {
     /// What became of `lull`, in words.
     pub lull: String,
     /// The aims.
-    pub targets: Vec<Target>,
+    #[serde(rename = "targets")]
+    pub aims: Vec<Aim>,
 }
 
 /// One contender in one pair.
@@ -143,7 +144,7 @@ impl Pair {
             counted_by: counted_by(runs),
             frontier: contenders.iter().filter(is_on_it).map(|one| one.contender.clone()).collect(),
             lull: verdict(&contenders),
-            targets: case.targets.clone(),
+            aims: case.aims.clone(),
             contenders,
         }
     }

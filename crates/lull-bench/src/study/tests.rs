@@ -77,8 +77,8 @@ fn rows_come_in_the_usual_order_and_aims_are_judged() {
     let case = study();
     let names: Vec<&str> = case.rows.iter().map(|row| row.contender.as_str()).collect();
     assert_eq!(names, ["alone", "solo", "none", "bfq", "lull"]);
-    assert_eq!(case.targets.len(), 3);
-    assert!(case.targets.iter().all(|target| target.met), "{:?}", case.targets);
+    assert_eq!(case.aims.len(), 3);
+    assert!(case.aims.iter().all(|aim| aim.met), "{:?}", case.aims);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn runs_that_do_not_count_and_rounds_without_reference_give_nothing() {
     let lull = row_of(&case, "lull");
     assert_eq!((lull.runs, lull.left_out, lull.foreground, lull.background), (1, 1, None, None));
     assert_eq!(lull.requests_per_s.unwrap().median, 5.0);
-    assert!(case.targets.iter().all(|target| !target.met));
+    assert!(case.aims.iter().all(|aim| !aim.met));
 }
 
 #[test]
@@ -122,8 +122,8 @@ fn what_a_gated_call_costs_is_the_difference_over_the_calls() {
         Record::Run(run)
     };
     let case = Study::of(&[timed("none", 0.1), timed("lull", 0.9)]).cases.remove(0);
-    let target = &case.targets[0];
-    assert!((target.got.unwrap() - 4.0).abs() < 1e-9 && target.met, "{target:?}");
+    let aim = &case.aims[0];
+    assert!((aim.got.unwrap() - 4.0).abs() < 1e-9 && aim.met, "{aim:?}");
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use lull_bench::contender::Contender;
-use lull_bench::contender::group::{CpuGroup, Use};
+use lull_bench::contender::group::{CpuGroup, Purpose};
 use lull_bench::contender::known::CPU;
 use lull_bench::experiment::ledger::shuffled;
 use lull_bench::process::{Options, Proc, lines};
@@ -102,7 +102,7 @@ pub(super) fn a_small_cpu_measurement() -> Outcome {
 
 /// Whether groups of the cpu controller can be had; says so if not.
 fn groups_possible() -> bool {
-    let group = CpuGroup::create(Use::Quota);
+    let group = CpuGroup::create(Purpose::Quota);
     if let Err(why) = &group {
         eprintln!("SKIPPED: {why}");
     }

@@ -3,13 +3,13 @@ use lull_linux::sense::machine;
 use super::*;
 
 /// The group, or why there can be none here.
-fn real(purpose: Use) -> Option<CpuGroup> {
+fn real(purpose: Purpose) -> Option<CpuGroup> {
     CpuGroup::create(purpose).inspect_err(|error| eprintln!("SKIPPED: {error}")).ok()
 }
 
 #[test]
 fn root_a_job_enters_its_group_and_the_group_goes() {
-    let Some(group) = real(Use::Idle) else { return };
+    let Some(group) = real(Purpose::Idle) else { return };
     let directory = group.directory().to_owned();
     assert_eq!(std::fs::read_to_string(directory.join("cpu.idle")).unwrap().trim(), "1");
     let argv = group.wrap(["sh", "-c", "cat /proc/self/cgroup"].map(OsString::from).to_vec());
@@ -22,7 +22,7 @@ fn root_a_job_enters_its_group_and_the_group_goes() {
 
 #[test]
 fn root_a_quota_reaches_the_kernel_and_what_the_job_used_is_known() {
-    let Some(group) = real(Use::Quota) else { return };
+    let Some(group) = real(Purpose::Quota) else { return };
     let quota = group.quota().unwrap();
     quota.set(0.5).unwrap();
     let (file, text) = quota.setting(0.5);
@@ -47,7 +47,7 @@ fn root_a_quota_reaches_the_kernel_and_what_the_job_used_is_known() {
 #[test]
 fn root_a_class_in_force_is_in_a_group_at_the_top_that_goes() {
     for (class, files) in [(Class::Idle, &["cpu.idle"][..]), (Class::Nice, &["cpu.weight", "cpu.shares"])] {
-        let Some(group) = real(Use::Top(class)) else { return };
+        let Some(group) = real(Purpose::Top(class)) else { return };
         let directory = group.directory().to_owned();
         let mount = directory.parent().unwrap();
         assert!(!mount.join("cgroup.type").exists(), "v2 has it in all groups but the top: {mount:?}");

@@ -40,13 +40,13 @@ fn the_former_scheduler_returns_even_after_a_panic() {
         eprintln!("SKIPPED: {disk} has only one scheduler");
         return;
     };
-    let guard = Guard::select(sys, &disk, other).unwrap();
+    let guard = SchedulerGuard::select(sys, &disk, other).unwrap();
     assert_eq!((guard.former(), current(sys, &disk).as_deref()), (before.as_str(), Some(other)));
     drop(guard);
     assert_eq!(current(sys, &disk).as_deref(), Some(before.as_str()));
 
     let panicked = std::panic::catch_unwind(|| {
-        let _guard = Guard::select(sys, &disk, other).unwrap();
+        let _guard = SchedulerGuard::select(sys, &disk, other).unwrap();
         panic!("a run failed");
     });
     assert!(panicked.is_err());

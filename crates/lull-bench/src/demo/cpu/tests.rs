@@ -5,7 +5,7 @@ use crate::corpus;
 
 #[test]
 fn every_compiled_file_counts_once() {
-    if !packages::missing(packages::of_work(Work::Compile)).is_empty() {
+    if !packages::missing(packages::of_work(AppJob::Compile)).is_empty() {
         eprintln!("SKIPPED: no compiler or no make");
         return;
     }

@@ -43,7 +43,7 @@ pub enum App {
 
 /// A background job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Work {
+pub enum AppJob {
     /// `tar | zstd` of a tree.
     Tar,
     /// `rsync` of a tree.
@@ -60,7 +60,7 @@ pub enum Work {
     Flood,
 }
 
-impl Work {
+impl AppJob {
     /// Whether it reads files that are not cached.
     pub const fn reads_tree(self) -> bool {
         matches!(self, Self::Tar | Self::Rsync | Self::Checksum)
@@ -68,7 +68,7 @@ impl Work {
 }
 
 /// What a case is called.
-pub fn case_name(app: App, work: Work, instances: u32) -> String {
+pub fn case_name(app: App, work: AppJob, instances: u32) -> String {
     format!("{}-{}-{instances}", name(&app), name(&work))
 }
 
@@ -102,7 +102,7 @@ pub struct AppsArgs {
     /// Background jobs, with commas between them.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',',
           default_values = ["tar", "rsync", "checksum", "compile", "bzip2", "memory", "flood"])]
-    pub background: Vec<Work>,
+    pub background: Vec<AppJob>,
     /// How many of the background job run at once, with commas between them; each number is a case.
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [2, 8],
           value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -154,7 +154,7 @@ impl AppsArgs {
     }
 
     /// The jobs beside each application, with their instances, in order.
-    pub fn jobs(&self) -> impl Iterator<Item = (Work, u32)> {
+    pub fn jobs(&self) -> impl Iterator<Item = (AppJob, u32)> {
         self.background.iter().flat_map(|work| self.instances.iter().map(|instances| (*work, *instances)))
     }
 

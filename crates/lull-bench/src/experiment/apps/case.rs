@@ -16,11 +16,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::args::Work;
+use super::args::AppJob;
 use crate::error::Context;
 use crate::experiment::cpu::case::Hogs;
 use crate::experiment::trial::{Job, Meter};
-use crate::load::hog::Kind;
+use crate::load::hog::HogKind;
 use crate::process::{Program, shown};
 use crate::units::Bytes;
 use crate::{Error, corpus};
@@ -91,7 +91,7 @@ impl Places {
     ///
     /// # Errors
     /// When a file is gone, or after an interruption.
-    pub fn chill(&self, work: Work, instances: u32) -> Result<f64, Error> {
+    pub fn chill(&self, work: AppJob, instances: u32) -> Result<f64, Error> {
         let mut cached = 0.0_f64;
         if work.reads_tree() {
             for (tree, _) in self.trees.iter().zip(0..instances) {
@@ -116,8 +116,8 @@ impl Places {
 }
 
 /// Why a program here cannot do what the job asks of it; none if it can, or is not there at all.
-pub fn lacks_option(work: Work) -> Option<String> {
-    if work != Work::Rsync {
+pub fn lacks_option(work: AppJob) -> Option<String> {
+    if work != AppJob::Rsync {
         return None;
     }
     let help = Command::new("rsync").arg("--help").stdin(Stdio::null()).output().ok()?;
@@ -126,10 +126,10 @@ pub fn lacks_option(work: Work) -> Option<String> {
 }
 
 /// Why the disk is too small for what the job writes there; none if it is not.
-pub fn lacks_room(work: Work, instances: u32, tree_size: Bytes, scratch: &Path) -> Option<String> {
+pub fn lacks_room(work: AppJob, instances: u32, tree_size: Bytes, scratch: &Path) -> Option<String> {
     let each = match work {
-        Work::Rsync => tree_size.0,
-        Work::Flood => FLOOD.0,
+        AppJob::Rsync => tree_size.0,
+        AppJob::Flood => FLOOD.0,
         _ => return None,
     };
     short_of(scratch.parent().unwrap_or(scratch), Bytes(each.saturating_mul(u64::from(instances))))
@@ -145,32 +145,32 @@ fn short_of(place: &Path, wanted: Bytes) -> Option<String> {
 }
 
 /// The instances of a job, without control. The foreground begins beside them at once.
-pub fn prepare(work: Work, instances: u32, places: &Places, program: &Program) -> Result<Job, Error> {
-    if work == Work::Memory {
-        let hogs = Hogs { kind: Kind::Memory, count: u64::from(instances), memory: HOG };
+pub fn prepare(work: AppJob, instances: u32, places: &Places, program: &Program) -> Result<Job, Error> {
+    if work == AppJob::Memory {
+        let hogs = Hogs { kind: HogKind::Memory, count: u64::from(instances), memory: HOG };
         return Ok(Job { at_once: true, ..hogs.job(program)? });
     }
     let body = body(work, places, program);
     let argv = ["sh", "-c", &script(&body, instances)].map(OsString::from).to_vec();
     let meter = match work {
-        Work::Tar | Work::Flood => Meter::Lines(Box::new(mebibytes)),
-        Work::Rsync => Meter::Lines(Box::new(copied)),
-        Work::Checksum => Meter::Lines(Box::new(|_| TREE_FILE.0)),
-        Work::Compile | Work::Bzip2 | Work::Memory => Meter::Output,
+        AppJob::Tar | AppJob::Flood => Meter::Lines(Box::new(mebibytes)),
+        AppJob::Rsync => Meter::Lines(Box::new(copied)),
+        AppJob::Checksum => Meter::Lines(Box::new(|_| TREE_FILE.0)),
+        AppJob::Compile | AppJob::Bzip2 | AppJob::Memory => Meter::Output,
     };
     Ok(Job { leash: true, at_once: true, ..Job::of(argv, meter) })
 }
 
 /// What stands for a job's work in the records.
-pub const fn counted_by(work: Work) -> &'static str {
+pub const fn counted_by(work: AppJob) -> &'static str {
     match work {
-        Work::Tar => "the bytes that tar has packed, by the MiB",
-        Work::Rsync => "the bytes of the files that rsync has copied",
-        Work::Checksum => "the bytes of the files whose digests are printed",
-        Work::Compile => "the bytes of the lines that make prints, one for each file",
-        Work::Bzip2 => "the bytes that bzip2 has written",
-        Work::Memory => "the bytes of memory that it has gone through",
-        Work::Flood => "the bytes that have reached the disk, by 4 MiB",
+        AppJob::Tar => "the bytes that tar has packed, by the MiB",
+        AppJob::Rsync => "the bytes of the files that rsync has copied",
+        AppJob::Checksum => "the bytes of the files whose digests are printed",
+        AppJob::Compile => "the bytes of the lines that make prints, one for each file",
+        AppJob::Bzip2 => "the bytes that bzip2 has written",
+        AppJob::Memory => "the bytes of memory that it has gone through",
+        AppJob::Flood => "the bytes that have reached the disk, by 4 MiB",
     }
 }
 
@@ -197,27 +197,27 @@ pub(in crate::experiment) fn script(body: &str, instances: u32) -> String {
 }
 
 /// One pass of instance `$i`.
-fn body(work: Work, places: &Places, program: &Program) -> String {
+fn body(work: AppJob, places: &Places, program: &Program) -> String {
     let [forest, project, file, scratch] =
         [&places.forest, &places.project, &places.file, &places.scratch].map(|path| Places::quoted(path));
     let tree = format!("{forest}/$i");
     let forget = format!("{} {tree}", shown(&program.load_argv(["forget"])));
     match work {
-        Work::Tar => format!(
+        AppJob::Tar => format!(
             "{{ tar -C {tree} {TAR_SAYS} -cf - . 2>&3 | zstd -q -1 -c > /dev/null; }} 3>&1 && {forget}"
         ),
-        Work::Rsync => format!(
+        AppJob::Rsync => format!(
             "rsync -a --whole-file --fsync {RSYNC_SAYS} {tree}/ {scratch}/$i/ && rm -rf {scratch}/$i && {forget}"
         ),
-        Work::Checksum => {
+        AppJob::Checksum => {
             // Not the tree's own stamp, which is beside the directories.
             format!("find {tree} -mindepth 2 -type f -print0 | xargs -0 -n 4 sha256sum && {forget}")
         }
-        Work::Compile => format!(
+        AppJob::Compile => format!(
             "mkdir -p {scratch}/$i && cp {project}/* {scratch}/$i/ && make -C {scratch}/$i -j2 && make -s -C {scratch}/$i clean"
         ),
-        Work::Bzip2 => format!("bzip2 -c {file}"),
-        Work::Flood => {
+        AppJob::Bzip2 => format!("bzip2 -c {file}"),
+        AppJob::Flood => {
             let count = FLOOD_PIECE.0 / Bytes::MIB;
             format!(
                 "flood_piece=$(( (${{flood_piece:-0}} + 1) % {FLOOD_PIECES} )); \
@@ -225,7 +225,7 @@ fn body(work: Work, places: &Places, program: &Program) -> String {
                  conv=notrunc,fsync 2> /dev/null && echo {count} MiB"
             )
         }
-        Work::Memory => String::new(),
+        AppJob::Memory => String::new(),
     }
 }
 

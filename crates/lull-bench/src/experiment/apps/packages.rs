@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::args::{App, Work};
+use super::args::{App, AppJob};
 use crate::Error;
 use crate::error::Context;
 
@@ -45,7 +45,7 @@ pub fn of_app(app: App) -> &'static [Need] {
 }
 
 /// What a background job needs.
-pub fn of_work(work: Work) -> &'static [Need] {
+pub fn of_work(work: AppJob) -> &'static [Need] {
     const TAR: &[Need] = &[need("tar", "tar"), need("zstd", "zstd")];
     const RSYNC: &[Need] = &[need("rsync", "rsync")];
     const CHECKSUM: &[Need] = &[need("find", "findutils"), need("sha256sum", "coreutils")];
@@ -53,13 +53,13 @@ pub fn of_work(work: Work) -> &'static [Need] {
     const BZIP2: &[Need] = &[need("bzip2", "bzip2")];
     const FLOOD: &[Need] = &[need("dd", "coreutils")];
     match work {
-        Work::Tar => TAR,
-        Work::Rsync => RSYNC,
-        Work::Checksum => CHECKSUM,
-        Work::Compile => COMPILE,
-        Work::Bzip2 => BZIP2,
-        Work::Memory => &[],
-        Work::Flood => FLOOD,
+        AppJob::Tar => TAR,
+        AppJob::Rsync => RSYNC,
+        AppJob::Checksum => CHECKSUM,
+        AppJob::Compile => COMPILE,
+        AppJob::Bzip2 => BZIP2,
+        AppJob::Memory => &[],
+        AppJob::Flood => FLOOD,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::beats::Beats;
 use crate::experiment::trial::{Foreground, Job};
 use crate::load::LoadLine;
-use crate::load::hog::Kind;
+use crate::load::hog::HogKind;
 use crate::load::think::Spread;
 use crate::process::{Options, Proc, Program, lines, words};
 use crate::units::{Bytes, name};
@@ -38,7 +38,7 @@ pub struct Case {
 #[derive(Clone, Copy, Debug)]
 pub struct Hogs {
     /// What they take.
-    pub kind: Kind,
+    pub kind: HogKind,
     /// How many.
     pub count: u64,
     /// Memory of each.
@@ -100,7 +100,7 @@ impl Hogs {
 impl Case {
     /// A case with requests of that many reads.
     pub fn of(group: CpuCase, args: &CpuArgs, reads: u64) -> Self {
-        let memory = Hogs { kind: Kind::Memory, count: args.hogs, memory: args.hog_memory };
+        let memory = Hogs { kind: HogKind::Memory, count: args.hogs, memory: args.hog_memory };
         let CpuArgs { service, buffer, spread, spinners, .. } = *args;
         let serve = |load| Requests { service, buffer, spread, reads }.served(load);
         let (foreground, hogs, max_slowdown) = match group {
@@ -112,7 +112,7 @@ impl Case {
                 let load = format!("cpu-wakeup --interval {}ns", args.wakeup_interval.as_nanos());
                 (Foreground::of(words(&load)), Hogs { count: 2 * args.hogs, ..memory }, None)
             }
-            CpuCase::Integer => (serve(50), Hogs { kind: Kind::Integer, ..memory }, None),
+            CpuCase::Integer => (serve(50), Hogs { kind: HogKind::Integer, ..memory }, None),
             CpuCase::Spin => (Foreground::of(words(&format!("cpu-spin --threads {spinners}"))), memory, None),
         };
         let seeded = !matches!(group, CpuCase::Wakeup | CpuCase::Spin);

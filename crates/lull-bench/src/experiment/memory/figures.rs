@@ -25,7 +25,7 @@ use crate::contender::Contender;
 use crate::contender::setting::{DirtyGuard, PROC_VM, SwapFile};
 use crate::error::Context;
 use crate::experiment::SETTLE;
-use crate::experiment::told::Told;
+use crate::experiment::summary::SummaryFile;
 use crate::process::Program;
 use crate::units::{Bytes, nanos};
 use crate::{Error, stop};
@@ -120,10 +120,10 @@ impl Bench<'_> {
         let _dirty = DirtyGuard::set(Path::new(PROC_VM), dirty_bounds(self.args.scale, &Contender::Alone))?;
         // Dropped after everything that runs in it.
         let machine = LimitedGroup::create(None, Bytes(self.scaled(case::SMALL)))?;
-        let told = Told::create(&self.args.common.out)?;
+        let summary_file = SummaryFile::create(&self.args.common.out)?;
         let party = |(load, contender): &Entry<'_>| {
             let load = self.program.load_argv(*load);
-            let control = self.args.common.started(contender, &told.flags(), Nanos::ZERO);
+            let control = self.args.common.started(contender, &summary_file.flags(), Nanos::ZERO);
             let argv = wrapped(Some(&machine), control.wrap(load.clone(), self.program));
             Party { load, argv }
         };
@@ -142,7 +142,8 @@ impl Bench<'_> {
         };
         let mut notes = Vec::new();
         let [_, guest] = parties;
-        let had = guest.as_ref().is_none_or(|(_, contender)| told.had(contender, "memory", &mut notes));
+        let had =
+            guest.as_ref().is_none_or(|(_, contender)| summary_file.had(contender, "memory", &mut notes));
         if !had {
             missing(page, what, &notes.join("; "));
         }

@@ -7,7 +7,7 @@ use super::case::Case;
 use super::{does_work, had, minutes};
 use crate::contender::Contender;
 use crate::contender::known::MEMORY;
-use crate::experiment::told::Told;
+use crate::experiment::summary::SummaryFile;
 use crate::record::Background;
 
 #[derive(Parser)]
@@ -46,12 +46,13 @@ fn a_run_counts_only_if_the_job_worked() {
 #[test]
 fn a_small_job_counts_at_the_defaults_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let told = Told::create(dir.path()).unwrap();
-    std::fs::write(told.flags().last().unwrap(), r#"{"is_complete": true, "memory": null}"#).unwrap();
+    let summary_file = SummaryFile::create(dir.path()).unwrap();
+    std::fs::write(summary_file.flags().last().unwrap(), r#"{"is_complete": true, "memory": null}"#).unwrap();
     let args = |words: &[&str]| Command::try_parse_from([&["bench"], words].concat()).unwrap().args;
     let counts = |words: &[&str], contender: &str| {
         let mut notes = Vec::new();
-        let counts = had(&args(words), &Contender::among(MEMORY)(contender).unwrap(), &told, &mut notes);
+        let counts =
+            had(&args(words), &Contender::among(MEMORY)(contender).unwrap(), &summary_file, &mut notes);
         (counts, notes.len())
     };
     assert_eq!(counts(&[], "lull"), (true, 1));

@@ -24,7 +24,7 @@ use lull_core::Nanos;
 
 use super::args::{NetArgs, NetCase};
 use crate::contender::Contender;
-use crate::experiment::apps::args::{App, Work};
+use crate::experiment::apps::args::{App, AppJob};
 use crate::experiment::apps::packages;
 use crate::load::net::Protocol;
 use crate::netbed::LinkPlan;
@@ -56,14 +56,14 @@ pub struct Case {
     /// The link.
     pub link: LinkPlan,
     /// The foreground.
-    pub foreground: Front,
+    pub foreground: ForegroundKind,
     /// The background.
-    pub background: Background,
+    pub background: Transfer,
 }
 
 /// A foreground.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Front {
+pub enum ForegroundKind {
     /// Arguments of a load, without its ends and times.
     Load(String),
     /// A server on the job's host.
@@ -77,7 +77,7 @@ pub enum Front {
 
 /// A background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Background {
+pub enum Transfer {
     /// Sends without end.
     Upload(Protocol),
     /// Receives without end, by TCP.
@@ -109,25 +109,25 @@ impl Case {
             let carrier = name(&protocol);
             format!("net-transfer --protocol {carrier} --flows {flows} --size {size} --intensity {percent}")
         };
-        let plain = |protocol, flows| Front::Load(transfer(protocol, flows));
+        let plain = |protocol, flows| ForegroundKind::Load(transfer(protocol, flows));
         let every = args.probe.as_nanos();
         let probe = if every > 0 { format!(" --probe {every}ns") } else { String::new() };
-        let probed = || Front::Load(transfer(Protocol::Tcp, 1) + &probe);
-        let ask = Front::Load("net-ask".to_owned());
-        let upload = Background::Upload;
+        let probed = || ForegroundKind::Load(transfer(Protocol::Tcp, 1) + &probe);
+        let ask = ForegroundKind::Load("net-ask".to_owned());
+        let upload = Transfer::Upload;
         let (link, foreground, background) = match group {
             NetCase::UdpUdp => (fast, plain(Protocol::Udp, 3), upload(Protocol::Udp)),
             NetCase::TcpUdp => (fast, plain(Protocol::Tcp, 3), upload(Protocol::Udp)),
             NetCase::TcpUdpFar => (slow.with_delay(FAR), plain(Protocol::Tcp, 3), upload(Protocol::Udp)),
             NetCase::TcpTcp => (slow, probed(), upload(Protocol::Tcp)),
             NetCase::Ask => (slow, ask, upload(Protocol::Tcp)),
-            NetCase::TcpDown => (slow, probed(), Background::Download),
-            NetCase::AskDown => (slow, ask, Background::Download),
+            NetCase::TcpDown => (slow, probed(), Transfer::Download),
+            NetCase::AskDown => (slow, ask, Transfer::Download),
             NetCase::NetRedis => {
-                (slow, Front::Server { app: App::Redis, rate: REDIS_RATE }, Background::Rsync)
+                (slow, ForegroundKind::Server { app: App::Redis, rate: REDIS_RATE }, Transfer::Rsync)
             }
             NetCase::NetNginx => {
-                (slow, Front::Server { app: App::Nginx, rate: NGINX_RATE }, Background::Rsync)
+                (slow, ForegroundKind::Server { app: App::Nginx, rate: NGINX_RATE }, Transfer::Rsync)
             }
         };
         let name = if has_intensity(group) { format!("{}-{percent}", name(&group)) } else { name(&group) };
@@ -177,9 +177,9 @@ impl Case {
     pub fn obstacle(&self, contender: &Contender) -> Option<String> {
         let chooses = matches!(contender, Contender::Congestion(_));
         let why = match self.background {
-            Background::Upload(Protocol::Udp) if chooses => "datagrams have no congestion control",
-            Background::Download if chooses => "the other side of a download chooses its congestion control",
-            Background::Rsync if *contender == Contender::Marked => "rsync does not mark its packets",
+            Transfer::Upload(Protocol::Udp) if chooses => "datagrams have no congestion control",
+            Transfer::Download if chooses => "the other side of a download chooses its congestion control",
+            Transfer::Rsync if *contender == Contender::Marked => "rsync does not mark its packets",
             _ => return None,
         };
         Some(why.to_owned())
@@ -188,10 +188,10 @@ impl Case {
     /// What has to be installed.
     pub fn missing(&self) -> Vec<&'static str> {
         let server = match &self.foreground {
-            Front::Server { app, .. } => packages::of_app(*app),
-            Front::Load(_) => &[],
+            ForegroundKind::Server { app, .. } => packages::of_app(*app),
+            ForegroundKind::Load(_) => &[],
         };
-        let work = if self.background == Background::Rsync { packages::of_work(Work::Rsync) } else { &[] };
+        let work = if self.background == Transfer::Rsync { packages::of_work(AppJob::Rsync) } else { &[] };
         packages::missing(server.iter().chain(work))
     }
 }

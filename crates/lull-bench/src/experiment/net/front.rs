@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use super::case::{Case, Front};
+use super::case::{Case, ForegroundKind};
 use crate::Error;
 use crate::error::Context;
 use crate::experiment::apps::args::App;
@@ -18,13 +18,13 @@ pub(super) fn prepare(
     seed: u64,
 ) -> Result<(Foreground, Option<(Server, TempDir)>), Error> {
     match &case.foreground {
-        Front::Load(load) => {
+        ForegroundKind::Load(load) => {
             let [from, into] = [&bed.left, &bed.right].map(|host| host.namespace().path());
             let to = bed.right.v4();
             let load = words(&format!("{load} --from {from} --into {into} --to {to}"));
             Ok((Foreground::of(load), None))
         }
-        Front::Server { app, rate } => {
+        ForegroundKind::Server { app, rate } => {
             let directory = tempfile::tempdir().to("make a directory for the server")?;
             let place = Place { host: Some(&bed.left), directory: directory.path() };
             let server = match app {

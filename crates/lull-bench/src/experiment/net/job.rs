@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ChildStdout;
 
-use super::case::{Background, Case};
+use super::case::{Case, Transfer};
 use crate::contender::Contender;
 use crate::error::Context;
 use crate::experiment::apps::case::script;
@@ -41,7 +41,7 @@ pub(super) fn prepare(
 ) -> Result<Job, Error> {
     let right = bed.right.namespace();
     match case.background {
-        Background::Upload(protocol) => {
+        Transfer::Upload(protocol) => {
             let file = ProgressFile::create()?;
             let arrived = Progress::open(file.path())?;
             let receiver = Receiver::start(right, bed.right.v4(), protocol, move |bytes| arrived.add(bytes))?;
@@ -49,12 +49,12 @@ pub(super) fn prepare(
             let kept: Option<Box<dyn Any>> = Some(Box::new(receiver));
             Ok(Job { kept, ..Job::of(argv, Meter::Progress(Box::new(file))) })
         }
-        Background::Download => {
+        Transfer::Download => {
             let sender = Sender::start(right, bed.right.v4())?;
             let job = Job::of_load(case.fetch(sender.address(), contender), program)?;
             Ok(Job { kept: Some(Box::new(sender)), ..job })
         }
-        Background::Rsync => rsync(case, contender, bed),
+        Transfer::Rsync => rsync(case, contender, bed),
     }
 }
 

@@ -19,10 +19,10 @@ fn a_short_tail_is_no_block() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("data");
     std::fs::write(&path, vec![7_u8; 10_000]).unwrap();
-    let target = Target::open(&path, Bytes(4096), false).unwrap();
-    assert_eq!((target.blocks, target.offset(1)), (2, 4096));
+    let source = BlockFile::open(&path, Bytes(4096), false).unwrap();
+    assert_eq!((source.blocks, source.offset(1)), (2, 4096));
     let mut bytes = [0_u8; 4096];
-    target.file.read_exact_at(&mut bytes, target.offset(1)).unwrap();
+    source.file.read_exact_at(&mut bytes, source.offset(1)).unwrap();
     assert_eq!(bytes, [7_u8; 4096]);
 }
 
@@ -31,10 +31,13 @@ fn blocks_that_cannot_be_read_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("data");
     std::fs::write(&path, b"tiny").unwrap();
-    assert!(Target::open(&path, Bytes(4096), false).unwrap_err().to_string().contains("only 4 bytes"));
-    assert!(Target::open(&path, Bytes(1000), true).unwrap_err().to_string().contains("multiple of 512"));
-    assert!(Target::open(&path, Bytes(0), false).is_err());
+    assert!(BlockFile::open(&path, Bytes(4096), false).unwrap_err().to_string().contains("only 4 bytes"));
+    assert!(BlockFile::open(&path, Bytes(1000), true).unwrap_err().to_string().contains("multiple of 512"));
+    assert!(BlockFile::open(&path, Bytes(0), false).is_err());
     assert!(
-        Target::open(&dir.path().join("none"), Bytes(512), false).unwrap_err().to_string().contains("none")
+        BlockFile::open(&dir.path().join("none"), Bytes(512), false)
+            .unwrap_err()
+            .to_string()
+            .contains("none")
     );
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn args(kind: Kind) -> HogArgs {
+fn args(kind: HogKind) -> HogArgs {
     HogArgs {
         kind,
         hogs: 3,
@@ -15,7 +15,7 @@ fn args(kind: Kind) -> HogArgs {
 
 #[test]
 fn hogs_share_the_pieces_and_count_each() {
-    for kind in [Kind::Memory, Kind::Integer] {
+    for kind in [HogKind::Memory, HogKind::Integer] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("progress");
         let progress = Progress::create(&path).unwrap();
@@ -48,7 +48,7 @@ fn a_chain_goes_on_where_it_stopped() {
 
 #[test]
 fn memory_for_no_word_is_refused() {
-    let error = run(&HogArgs { memory: Bytes(7), ..args(Kind::Memory) }).unwrap_err().to_string();
+    let error = run(&HogArgs { memory: Bytes(7), ..args(HogKind::Memory) }).unwrap_err().to_string();
     assert!(error.contains("--memory 7B"), "{error}");
 }
 

@@ -19,13 +19,13 @@ fn one_disturbed_batch_in_two_does_not_count_and_no_time_gives_nothing() {
 #[test]
 fn the_same_work_visits_the_same_places_and_covers_the_buffer() {
     let walk = |reads: u64| {
-        let mut work = Work::new(Bytes(4096), 5).unwrap();
+        let mut work = RandomReads::new(Bytes(4096), 5).unwrap();
         work.run(reads);
         work.state
     };
     assert_eq!(walk(1_000), walk(1_000));
     assert_ne!(walk(1_000), walk(1_001));
-    let mut work = Work::new(Bytes(64), 5).unwrap();
+    let mut work = RandomReads::new(Bytes(64), 5).unwrap();
     let mut seen = [false; 8];
     for _ in 0..200 {
         seen[usize::try_from(((work.state >> 32) * 8) >> 32).unwrap()] = true;
@@ -36,7 +36,7 @@ fn the_same_work_visits_the_same_places_and_covers_the_buffer() {
 
 #[test]
 fn a_buffer_without_a_word_is_refused() {
-    let error = Work::new(Bytes(7), 1).unwrap_err().to_string();
+    let error = RandomReads::new(Bytes(7), 1).unwrap_err().to_string();
     assert!(error.contains("--buffer 7B"), "{error}");
 }
 

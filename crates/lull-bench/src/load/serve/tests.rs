@@ -43,7 +43,7 @@ fn filled(arrivals: &[Nanos]) -> File {
 fn latency_counts_from_the_schedule_and_the_warm_up_does_not_count() {
     let now = clock::now();
     let ago = |millis| now.since(Nanos::from_millis(millis));
-    let work = Work::new(Bytes(64), 1).unwrap();
+    let work = RandomReads::new(Bytes(64), 1).unwrap();
     let pipe = filled(&[ago(900), ago(500), ago(400)]);
     let served = serve(pipe, work, 1, ago(600), &AtomicU64::new(u64::MAX), Arms::new(None)).unwrap();
     let served = served.report("cpu-serve", ago(600), now);
@@ -55,7 +55,7 @@ fn latency_counts_from_the_schedule_and_the_warm_up_does_not_count() {
 #[test]
 fn a_backlog_that_is_given_up_counts_with_its_age() {
     let arrival = clock::now().since(Nanos::from_secs(1));
-    let work = Work::new(Bytes(64), 1).unwrap();
+    let work = RandomReads::new(Bytes(64), 1).unwrap();
     // So many reads that a request that was begun would not end.
     let pipe = filled(&[arrival; 3]);
     let served = serve(pipe, work, u64::MAX, arrival, &AtomicU64::new(0), Arms::new(None)).unwrap();

@@ -88,8 +88,8 @@ fn the_markdown_judges_every_pair_by_the_aims() {
         assert!(text.contains(wanted), "{wanted} in {text}");
     }
     let json = std::fs::read_to_string(dir.path().join(FILE_NAME)).unwrap();
-    let verdicts: Verdicts = serde_json::from_str(&json).unwrap();
-    let beaten = &verdicts.pairs[1].standing("smart").unwrap().dominated_by;
+    let findings: Findings = serde_json::from_str(&json).unwrap();
+    let beaten = &findings.pairs[1].standing("smart").unwrap().dominated_by;
     assert!(beaten.iter().any(|one| one.by == "lull" && !one.certain), "{beaten:?}");
 }
 
@@ -129,7 +129,7 @@ fn of_few_requests_the_longest_is_not_called_a_percentile() {
         .collect();
     let of = |records: &[Record]| {
         let study = Study::of(records);
-        markdown(&study, &Verdicts::of(&study, records).unwrap(), "")
+        markdown(&study, &Findings::of(&study, records).unwrap(), "")
     };
     let (many, few) = (of(&records()), of(&few));
     assert!(many.contains("| median | p99 | background |"), "{many}");
@@ -144,7 +144,7 @@ fn both_halves_are_asked_for_and_a_fixed_mask_sets_the_longest_requests() {
     };
     let records: Vec<Record> = records().into_iter().map(gentle).collect();
     let study = Study::of(&records);
-    let text = markdown(&study, &Verdicts::of(&study, &records).unwrap(), "");
+    let text = markdown(&study, &Findings::of(&study, &records).unwrap(), "");
     for aim in [
         "background / solo 0.6 (wanted: at least 0.45)",
         "p99 / alone (wanted: that of confined) 1.1 (wanted: at most 1)",
@@ -158,7 +158,7 @@ fn one_round_has_no_interval_and_is_called_one() {
     let first = |record: &Record| !matches!(record, Record::Run(run) if run.round > 1);
     let records: Vec<Record> = records().into_iter().filter(first).collect();
     let study = Study::of(&records);
-    let text = markdown(&study, &Verdicts::of(&study, &records).unwrap(), "");
+    let text = markdown(&study, &Findings::of(&study, &records).unwrap(), "");
     assert!(text.contains("Some pairs have only 1 round: their figures may be chance."), "{text}");
     assert!(!text.contains('['), "{text}");
     for aim in [

@@ -34,8 +34,8 @@ fn the_page_holds_everything_and_needs_nothing() {
     };
     let back: Vec<Record> = serde_json::from_str(&json("records")).unwrap();
     assert_eq!(back, records());
-    let verdicts: Verdicts = serde_json::from_str(&json("verdicts")).unwrap();
-    assert_eq!(verdicts.pairs.len(), 2);
+    let findings: Findings = serde_json::from_str(&json("verdicts")).unwrap();
+    assert_eq!(findings.pairs.len(), 2);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn colours_of_pictures_are_those_that_the_style_replaces() {
         assert!(STYLE.contains(color), "{color}");
     }
     let study = Study::of(&records());
-    let verdicts = Verdicts::of(&study, &records()).unwrap();
-    let svg = charts::frontier(&verdicts.pairs[0]).unwrap();
+    let findings = Findings::of(&study, &records()).unwrap();
+    let svg = charts::frontier(&findings.pairs[0]).unwrap();
     assert!(svg.contains("fill=\"#FFFFFF\"") && svg.contains("#282828") && svg.contains("#E1E1E1"), "{svg}");
 }

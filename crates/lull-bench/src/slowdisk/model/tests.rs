@@ -10,7 +10,7 @@ fn random_reads(length: u64, count: u64) -> Nanos {
     let mut now = Nanos::ZERO;
     for _ in 0..count {
         let offset = random.u64(0..geometry.size.0 / length) * length;
-        now = disk.serve(now, Kind::Read, offset, length);
+        now = disk.serve(now, Access::Read, offset, length);
     }
     Nanos(now.as_nanos() / count)
 }
@@ -30,7 +30,7 @@ fn sequential_reads_run_at_the_speed_of_the_media() {
     let (length, count) = (64 * Bytes::KIB, 2_000);
     let mut now = Nanos::ZERO;
     for index in 0..count {
-        now = disk.serve(now, Kind::Read, index * length, length);
+        now = disk.serve(now, Access::Read, index * length, length);
     }
     let rate = (count * length) as f64 / now.as_secs_f64();
     let media = geometry.track.0 as f64 / geometry.rotation.as_secs_f64();
@@ -41,20 +41,20 @@ fn sequential_reads_run_at_the_speed_of_the_media() {
 fn a_pause_fills_the_buffer_but_not_beyond_its_size() {
     let geometry = Geometry::default();
     let mut disk = Mechanism::new(geometry);
-    let first = disk.serve(Nanos::ZERO, Kind::Read, 0, 4096);
+    let first = disk.serve(Nanos::ZERO, Access::Read, 0, 4096);
     let later = first.plus(Nanos::from_secs(10));
-    let whole_buffer = disk.serve(later, Kind::Read, 4096, geometry.read_ahead.0);
+    let whole_buffer = disk.serve(later, Access::Read, 4096, geometry.read_ahead.0);
     assert_eq!(whole_buffer.since(later), geometry.overhead);
-    let beyond = disk.serve(whole_buffer, Kind::Read, 4096 + geometry.read_ahead.0, 64 * Bytes::KIB);
+    let beyond = disk.serve(whole_buffer, Access::Read, 4096 + geometry.read_ahead.0, 64 * Bytes::KIB);
     assert!(beyond.since(whole_buffer) > geometry.overhead);
 }
 
 #[test]
 fn a_write_ends_the_read_ahead() {
     let mut disk = Mechanism::new(Geometry::default());
-    let first = disk.serve(Nanos::ZERO, Kind::Read, 0, 4096);
-    let write = disk.serve(first, Kind::Write, 4_000_000_000, 4096);
-    let again = disk.serve(write, Kind::Read, 4096, 4096);
+    let first = disk.serve(Nanos::ZERO, Access::Read, 0, 4096);
+    let write = disk.serve(first, Access::Write, 4_000_000_000, 4096);
+    let again = disk.serve(write, Access::Read, 4096, 4096);
     assert!(again.since(write) > Nanos::from_millis(10));
 }
 
@@ -70,7 +70,7 @@ proptest! {
         for (gap, read, block, blocks) in requests {
             now = now.plus(Nanos(gap));
             let (offset, length) = (block * 4096, blocks * 512);
-            let kind = if read { Kind::Read } else { Kind::Write };
+            let kind = if read { Access::Read } else { Access::Write };
             let done = disk.serve(now, kind, offset, length);
             let start = now.max(previous);
             prop_assert!(done >= start.plus(geometry.overhead), "{done} from {start}");

@@ -1,7 +1,7 @@
 use super::*;
 use crate::load::{BeatBursts, Latency};
 use crate::record::{Background, Record, Reported};
-use crate::study::{CaseStudy, Study, targets::Target};
+use crate::study::{CaseStudy, Study, aims::Aim};
 
 /// A run of the request server: 1,000 requests with this mean in microseconds, and this much work beside it.
 fn run(case: &str, contender: &str, round: u32, mean_us: u64, work: u64) -> Run {
@@ -147,7 +147,7 @@ fn rounds_that_were_overrun_are_named_per_contender() {
         .collect();
     let study = Study::of(&records).cases.remove(0);
     assert_eq!(figures_of(&study, "lull").overrun, [1, 3]);
-    assert!(study.targets.iter().any(|target| target.got == Some(2.0) && !target.met), "{:?}", study.targets);
+    assert!(study.aims.iter().any(|aim| aim.got == Some(2.0) && !aim.met), "{:?}", study.aims);
     assert_eq!(figures_of(&study, "nice").overrun, Vec::<u32>::new());
 }
 
@@ -163,7 +163,7 @@ fn figures_of_older_versions_are_read() {
 #[test]
 fn aims_are_those_of_the_case() {
     let met = |case: &str, mean: u64| -> Vec<bool> {
-        study(case, [mean; 3]).targets.iter().map(|target: &Target| target.met).collect()
+        study(case, [mean; 3]).aims.iter().map(|aim: &Aim| aim.met).collect()
     };
     // Mean, p99, background over sched-idle, coverage, rounds that were overrun.
     assert_eq!(met("serve-50", 1_030), [true, true, true, true, true]);

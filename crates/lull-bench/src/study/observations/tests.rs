@@ -41,7 +41,7 @@ fn pair(background: &str, instances: u32, figures: [(f64, f64); 5], held: f64) -
             .collect(),
         frontier: Vec::new(),
         lull: String::new(),
-        targets: Vec::new(),
+        aims: Vec::new(),
     }
 }
 

@@ -65,7 +65,7 @@ fn who_costs_less_and_does_more_dominates_beyond_chance() {
         "{}",
         pair.lull
     );
-    assert_eq!(pair.targets[3].got, Some(1.0));
+    assert_eq!(pair.aims[3].got, Some(1.0));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn what_few_or_scattered_rounds_say_may_be_chance() {
     let dominance = &few.standing("lull").unwrap().dominated_by[0];
     assert!(dominance.chance == 1.0 && !dominance.certain, "{dominance:?}");
     assert!(few.lull.contains("rounds: 3, so it may be chance"), "{}", few.lull);
-    let aim = |pair: &Pair| (pair.targets[3].got, pair.targets[3].met, pair.targets[3].open);
+    let aim = |pair: &Pair| (pair.aims[3].got, pair.aims[3].met, pair.aims[3].open);
     assert_eq!(aim(&few), (None, false, true), "three rounds do not tell");
     assert_eq!(aim(&pair(&[400; 3])), (None, false, true), "nor that nobody does");
     assert_eq!(aim(&pair(&[400; 5])), (Some(0.0), true, false));
@@ -97,11 +97,7 @@ fn a_missing_reference_is_said() {
     let records = [run("lull", 1, 15, 500), run("nice", 1, 12, 600)];
     let pair = Pair::all(&Study::of(&records), &records).remove(0);
     assert!(pair.lull.contains("cannot be said") && pair.rounds == 0, "{}", pair.lull);
-    assert!(
-        pair.targets
-            .iter()
-            .all(|target| !target.met && target.got.is_none() || target.what.starts_with("foreground"))
-    );
+    assert!(pair.aims.iter().all(|aim| !aim.met && aim.got.is_none() || aim.what.starts_with("foreground")));
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn the_aim_is_at_most_a_millisecond() {
         let case = "tcp-tcp-25";
         let records = [run(case, "alone", 1, probed(2, 9)), run(case, "lull", 1, probed(ms, 9))];
         let study = Study::of(&records);
-        let target = study.cases[0].targets.iter().find(|target| target.what.starts_with("added")).unwrap();
-        assert_eq!((target.met, target.at_most, target.wanted), (met, true, 1.0), "{target:?}");
+        let aim = study.cases[0].aims.iter().find(|aim| aim.what.starts_with("added")).unwrap();
+        assert_eq!((aim.met, aim.at_most, aim.wanted), (met, true, 1.0), "{aim:?}");
     }
 }

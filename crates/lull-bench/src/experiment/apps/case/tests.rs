@@ -30,7 +30,7 @@ fn the_jobs_do_their_work_and_say_so() {
     let places = Places::make(dir.path(), 1, Bytes(Bytes::MIB), 1).unwrap();
     std::fs::create_dir_all(&places.scratch).unwrap();
     let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
-    for work in [Work::Tar, Work::Rsync, Work::Checksum, Work::Bzip2, Work::Flood] {
+    for work in [AppJob::Tar, AppJob::Rsync, AppJob::Checksum, AppJob::Bzip2, AppJob::Flood] {
         let lacks = packages::missing(packages::of_work(work));
         if let Some(detail) = lacks_option(work).or_else(|| lacks.first().map(|name| format!("no {name}"))) {
             eprintln!("SKIPPED: {work:?}: {detail}");
@@ -49,7 +49,7 @@ fn a_flood_goes_through_its_file_and_waits_for_the_disk() {
     let places = Places::make(dir.path(), 0, Bytes(1), 1).unwrap();
     let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
     // What dd is told, in place of dd.
-    let body = format!("dd() {{ echo $*; }}; {}", body(Work::Flood, &places, &program));
+    let body = format!("dd() {{ echo $*; }}; {}", body(AppJob::Flood, &places, &program));
     let output = Command::new("sh").args(["-c", &[body.as_str(); 129].join("; ")]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let seeks: Vec<&str> = text.split_whitespace().filter_map(|word| word.strip_prefix("seek=")).collect();
@@ -66,11 +66,11 @@ fn an_archive_is_counted_by_its_size_and_not_sent_to_the_harness() {
     let dir = tempfile::tempdir().unwrap();
     let places = Places::make(dir.path(), 1, Bytes(8 * Bytes::MIB), 1).unwrap();
     let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
-    if let Some(lacks) = packages::missing(packages::of_work(Work::Tar)).first() {
+    if let Some(lacks) = packages::missing(packages::of_work(AppJob::Tar)).first() {
         eprintln!("SKIPPED: no {lacks}");
         return;
     }
-    let body = body(Work::Tar, &places, &program).replace("$i", "1");
+    let body = body(AppJob::Tar, &places, &program).replace("$i", "1");
     let output = Command::new("sh").args(["-c", &body]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let counted = text.lines().map(mebibytes).sum::<u64>();
@@ -91,7 +91,7 @@ fn copies_and_digests_count_as_much_as_the_files_hold() {
     let places = Places::make(dir.path(), 1, Bytes(3 * Bytes::MIB), 1).unwrap();
     std::fs::create_dir_all(&places.scratch).unwrap();
     let program = Program { load: vec!["true".into()], run: vec!["false".into()] };
-    for work in [Work::Rsync, Work::Checksum] {
+    for work in [AppJob::Rsync, AppJob::Checksum] {
         let lacks = packages::missing(packages::of_work(work));
         if let Some(detail) = lacks_option(work).or_else(|| lacks.first().map(|name| format!("no {name}"))) {
             eprintln!("SKIPPED: {work:?}: {detail}");
@@ -132,7 +132,7 @@ fn an_instance_reads_and_forgets_a_tree_of_its_own() {
     let content = |tree: &str| std::fs::read(format!("{tree}/d0000/f000000")).unwrap();
     assert_ne!(content(&one), content(&two));
     let program = Program { load: vec!["echo".into()], run: vec!["false".into()] };
-    let body = body(Work::Checksum, &places, &program).replace("$i", "2");
+    let body = body(AppJob::Checksum, &places, &program).replace("$i", "2");
     let output = Command::new("sh").args(["-c", &body]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().last(), Some(format!("forget {two}").as_str()));
@@ -152,8 +152,8 @@ fn trees_without_room_are_refused_before_they_are_made() {
 fn a_copy_that_does_not_fit_is_said_before_it_is_tried() {
     let dir = tempfile::tempdir().unwrap();
     let scratch = dir.path().join("scratch");
-    assert_eq!(lacks_room(Work::Rsync, 1, Bytes(1), &scratch), None);
-    assert_eq!(lacks_room(Work::Tar, 8, Bytes(u64::MAX), &scratch), None, "it writes nothing");
-    let detail = lacks_room(Work::Rsync, 8, Bytes(u64::MAX / 100), &scratch).unwrap();
+    assert_eq!(lacks_room(AppJob::Rsync, 1, Bytes(1), &scratch), None);
+    assert_eq!(lacks_room(AppJob::Tar, 8, Bytes(u64::MAX), &scratch), None, "it writes nothing");
+    let detail = lacks_room(AppJob::Rsync, 8, Bytes(u64::MAX / 100), &scratch).unwrap();
     assert!(detail.contains("are needed"), "{detail}");
 }

@@ -13,7 +13,7 @@ fn what_is_there_is_found_and_what_is_not_is_named_once() {
 #[test]
 fn every_application_and_job_has_its_needs() {
     assert!(App::value_variants().iter().all(|app| !of_app(*app).is_empty()));
-    let needless: Vec<&Work> =
-        Work::value_variants().iter().filter(|work| of_work(**work).is_empty()).collect();
-    assert_eq!(needless, [&Work::Memory], "it is a load of our own");
+    let needless: Vec<&AppJob> =
+        AppJob::value_variants().iter().filter(|work| of_work(**work).is_empty()).collect();
+    assert_eq!(needless, [&AppJob::Memory], "it is a load of our own");
 }

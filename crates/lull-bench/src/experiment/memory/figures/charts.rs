@@ -60,10 +60,10 @@ fn mib(bytes: u64) -> f64 {
 }
 
 fn paint_series(area: &Area<'_>, series: &Series) -> Drawn {
-    let held = series.moments.iter();
-    let most = held.flat_map(|moment| [moment.host.resident_bytes, moment.guest.resident_bytes]).max();
+    let held = series.samples.iter();
+    let most = held.flat_map(|sample| [sample.host.resident_bytes, sample.guest.resident_bytes]).max();
     let limits = series.thresholds.unwrap_or_default();
-    let length = series.moments.last().map_or(series.span_s, |moment| moment.at_s.max(series.span_s));
+    let length = series.samples.last().map_or(series.span_s, |sample| sample.at_s.max(series.span_s));
     let top = most.into_iter().chain(limits).map(mib).fold(1.0, f64::max) * ABOVE;
     let mut chart = ChartBuilder::on(area)
         .margin(12)
@@ -85,9 +85,9 @@ fn paint_series(area: &Area<'_>, series: &Series) -> Drawn {
         chart.draw_series(DashedLineSeries::new(line, 5, 4, INK.stroke_width(1)))?;
     }
     for (name, line_color, of) in [("host", HOST, 0), ("guest", GUEST, 1)] {
-        let points = series.moments.iter().map(|moment| {
-            let held = if of == 0 { moment.host } else { moment.guest };
-            (moment.at_s, mib(held.resident_bytes))
+        let points = series.samples.iter().map(|sample| {
+            let held = if of == 0 { sample.host } else { sample.guest };
+            (sample.at_s, mib(held.resident_bytes))
         });
         chart
             .draw_series(LineSeries::new(points, line_color.stroke_width(2)))?

@@ -66,7 +66,7 @@ impl Bench<'_> {
                     span_s,
                     host_came_s: raced.host.map_or(span_s, |host| host.started_s),
                     thresholds,
-                    moments: raced.moments,
+                    samples: raced.samples,
                 });
             }
         }

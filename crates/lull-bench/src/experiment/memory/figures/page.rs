@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::race::{Moment, Side};
+use super::race::{Sample, Side};
 use crate::contender::Contender;
 use crate::record::Host;
 use crate::stats::Summary;
@@ -109,7 +109,8 @@ pub(super) struct Series {
     /// The thresholds in force, if the control has any.
     pub thresholds: Option<[u64; 2]>,
     /// What both had.
-    pub moments: Vec<Moment>,
+    #[serde(rename = "moments")]
+    pub samples: Vec<Sample>,
 }
 
 /// Parts of the run.
@@ -139,13 +140,13 @@ impl Series {
     pub(super) fn at_end_of(&self, phase: Phase) -> Option<[f64; 2]> {
         let end_s = self.host_came_s + phase.end() * self.span_s;
         let settled = end_s - SETTLED * self.span_s..end_s;
-        let within: Vec<&Moment> =
-            self.moments.iter().filter(|moment| settled.contains(&moment.at_s)).collect();
-        let mean = |of: fn(&Moment) -> u64| {
-            within.iter().map(|moment| of(moment) as f64).sum::<f64>() / within.len() as f64
+        let within: Vec<&Sample> =
+            self.samples.iter().filter(|sample| settled.contains(&sample.at_s)).collect();
+        let mean = |of: fn(&Sample) -> u64| {
+            within.iter().map(|sample| of(sample) as f64).sum::<f64>() / within.len() as f64
         };
         let has = !within.is_empty();
-        has.then(|| [mean(|moment| moment.host.resident_bytes), mean(|moment| moment.guest.resident_bytes)])
+        has.then(|| [mean(|sample| sample.host.resident_bytes), mean(|sample| sample.guest.resident_bytes)])
     }
 }
 

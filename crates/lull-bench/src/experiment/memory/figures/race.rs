@@ -83,7 +83,7 @@ impl Course {
 
 /// What a process has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Held {
+pub(super) struct Memory {
     /// In memory.
     pub resident_bytes: u64,
     /// Swapped out.
@@ -92,13 +92,13 @@ pub(super) struct Held {
 
 /// Both at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub(super) struct Moment {
+pub(super) struct Sample {
     /// Since the first was started.
     pub at_s: f64,
     /// The host's.
-    pub host: Held,
+    pub host: Memory,
     /// The guest's.
-    pub guest: Held,
+    pub guest: Memory,
 }
 
 /// What became of a race.
@@ -109,7 +109,7 @@ pub(super) struct Raced {
     /// The guest, if there was one.
     pub guest: Option<Course>,
     /// What they had.
-    pub moments: Vec<Moment>,
+    pub samples: Vec<Sample>,
     /// Pages of the whole machine that were written to swap and read from it meanwhile.
     pub swapped_pages: [u64; 2],
 }
@@ -179,7 +179,7 @@ impl Runner {
         Ok(())
     }
 
-    fn held(&mut self) -> Held {
+    fn held(&mut self) -> Memory {
         if self.pid.is_none() {
             self.pid = find(self.process.pid().as_raw(), &self.load);
         }
@@ -207,12 +207,12 @@ fn find(top: i32, wanted: &[u8]) -> Option<i32> {
 }
 
 /// From `/proc/PID/status`.
-fn held_of(status: &str) -> Held {
+fn held_of(status: &str) -> Memory {
     let bytes = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
     };
-    Held { resident_bytes: bytes("RssAnon"), swapped_bytes: bytes("VmSwap") }
+    Memory { resident_bytes: bytes("RssAnon"), swapped_bytes: bytes("VmSwap") }
 }
 
 /// Pages written to swap and read from it since the machine was started, from `/proc/vmstat`.
@@ -248,7 +248,7 @@ impl Race {
         let mut runners: [Option<Runner>; 2] = [None, None];
         let begun = clock::now();
         let before = swapped_now();
-        let (mut moments, mut next_sample) = (Vec::new(), begun);
+        let (mut samples, mut next_sample) = (Vec::new(), begun);
         loop {
             stop::check()?;
             let now = clock::now();
@@ -266,7 +266,7 @@ impl Race {
             if now >= next_sample {
                 let [host, guest] = runners.each_mut().map(|one| one.as_mut().map(Runner::held));
                 let [host, guest] = [host, guest].map(Option::unwrap_or_default);
-                moments.push(Moment { at_s: now.since(begun).as_secs_f64(), host, guest });
+                samples.push(Sample { at_s: now.since(begun).as_secs_f64(), host, guest });
                 next_sample = next_sample.plus(self.every).max(now);
             }
             if self.is_over(parties, &runners) {
@@ -290,7 +290,7 @@ impl Race {
         let [host, guest] = runners.each_ref().map(|one| one.as_ref().map(|one| one.course(begun)));
         // The guest first: a host that is stopped would leave it the machine.
         runners.into_iter().rev().flatten().try_for_each(Runner::stop)?;
-        Ok(Raced { host, guest, moments, swapped_pages })
+        Ok(Raced { host, guest, samples, swapped_pages })
     }
 }
 

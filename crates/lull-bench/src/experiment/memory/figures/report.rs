@@ -74,11 +74,11 @@ fn tables_csv(page: &Page) -> String {
 
 fn over_time_csv(page: &Page) -> String {
     let lines = page.over_time.iter().flat_map(|series| {
-        series.moments.iter().map(|moment| {
-            let both = [moment.host, moment.guest];
+        series.samples.iter().map(|sample| {
+            let both = [sample.host, sample.guest];
             let [host, guest] = both.map(|held| held.resident_bytes);
             let [host_swapped, guest_swapped] = both.map(|held| held.swapped_bytes);
-            format!("{},{:.4},{host},{guest},{host_swapped},{guest_swapped}", series.control, moment.at_s)
+            format!("{},{:.4},{host},{guest},{host_swapped},{guest_swapped}", series.control, sample.at_s)
         })
     });
     csv("control,at_s,host_bytes,guest_bytes,host_swapped_bytes,guest_swapped_bytes", lines)

@@ -29,7 +29,7 @@ fn flood(group: NetCase, contender: &Contender) -> String {
     let to = SocketAddr::from(([10, 0, 0, 2], 5));
     let case = case(group);
     let words = match case.background {
-        Background::Upload(protocol) => case.flood(protocol, to, contender),
+        Transfer::Upload(protocol) => case.flood(protocol, to, contender),
         _ => case.fetch(to, contender),
     };
     words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -80,8 +80,8 @@ fn the_round_trip_is_probed_beside_a_connection_if_wanted() {
     let words = |group, asked: &str| {
         let args = Asked::parse_from(["net", "--probe", asked]).args;
         match Case::of(group, 25, &args).foreground {
-            Front::Load(words) => words,
-            Front::Server { .. } => String::new(),
+            ForegroundKind::Load(words) => words,
+            ForegroundKind::Server { .. } => String::new(),
         }
     };
     for group in [NetCase::TcpTcp, NetCase::TcpDown] {

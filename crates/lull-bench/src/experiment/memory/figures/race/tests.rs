@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use super::{Course, Held, command_line, find, held_of, swapped};
+use super::{Course, Memory, command_line, find, held_of, swapped};
 
 #[test]
 fn a_process_tells_what_it_has() {
     let status = "VmSize:\t  900 kB\nRssAnon:\t     2048 kB\nRssFile:\t 12 kB\nVmSwap:\t       4 kB\n";
-    assert_eq!(held_of(status), Held { resident_bytes: 2 << 20, swapped_bytes: 4096 });
-    assert_eq!(held_of("Name: kthread\n"), Held::default());
+    assert_eq!(held_of(status), Memory { resident_bytes: 2 << 20, swapped_bytes: 4096 });
+    assert_eq!(held_of("Name: kthread\n"), Memory::default());
 }
 
 #[test]

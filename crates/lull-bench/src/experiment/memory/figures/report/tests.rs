@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::super::page::{Filled, Middle, Page, Phase, Point, Row, Series, Timed};
-use super::super::race::{Held, Moment};
+use super::super::race::{Memory, Sample};
 use super::write;
 
 fn timed(row: Row, round: u32, host_took_s: Option<f64>) -> Timed {
@@ -13,9 +13,9 @@ fn filled(point: Point, round: u32, host_s: Option<f64>) -> Filled {
     Filled { point, round, host_s, limit_s: 24.0, swapped_pages: [512, 1] }
 }
 
-fn moment(at_s: f64, host: u64, guest: u64) -> Moment {
-    let held = |mib: u64| Held { resident_bytes: mib << 20, swapped_bytes: 0 };
-    Moment { at_s, host: held(host), guest: held(guest) }
+fn sample(at_s: f64, host: u64, guest: u64) -> Sample {
+    let held = |mib: u64| Memory { resident_bytes: mib << 20, swapped_bytes: 0 };
+    Sample { at_s, host: held(host), guest: held(guest) }
 }
 
 fn page() -> Page {
@@ -29,13 +29,13 @@ fn page() -> Page {
         filled(Point::Factor(2), 1, None),
         filled(Point::Default, 1, Some(0.75)),
     ];
-    let moments = (0..=100).map(|index| moment(f64::from(index) / 10.0, 130, 50)).collect();
+    let samples = (0..=100).map(|index| sample(f64::from(index) / 10.0, 130, 50)).collect();
     let series = |control: &str, thresholds| Series {
         control: control.to_owned(),
         span_s: 10.0,
         host_came_s: 1.8,
         thresholds,
-        moments: Vec::clone(&moments),
+        samples: Vec::clone(&samples),
     };
     Page {
         scale: 1,
@@ -79,13 +79,13 @@ fn ratios_are_of_the_same_round_and_rounds_without_a_reference_do_not_count() {
 #[test]
 fn a_phase_is_judged_by_its_end() {
     let mut series = page().over_time.remove(0);
-    for late in series.moments.iter_mut().filter(|moment| moment.at_s >= 9.0) {
+    for late in series.samples.iter_mut().filter(|sample| sample.at_s >= 9.0) {
         late.guest.resident_bytes = 70 << 20;
     }
     let mib = |bytes: f64| bytes / f64::from(1 << 20);
     assert_eq!(series.at_end_of(Phase::Works).map(|both| both.map(mib)), Some([130.0, 50.0]));
     assert_eq!(series.at_end_of(Phase::Rests).map(|both| both.map(mib)), Some([130.0, 70.0]));
-    series.moments.truncate(30);
+    series.samples.truncate(30);
     assert_eq!(series.at_end_of(Phase::Rests), None, "the run was cut");
 }
 

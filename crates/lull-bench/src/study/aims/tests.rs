@@ -1,6 +1,6 @@
 //! The aims of the cases on a link, from runs of one round.
 
-use super::{IDLE_LINK, Target};
+use super::{Aim, IDLE_LINK};
 use crate::load::LoadReport;
 use crate::record::{Background, Record, Run};
 use crate::study::Study;
@@ -29,28 +29,28 @@ fn run(case: &str, contender: &str, foreground: u64, background: u64) -> Record 
 }
 
 /// The aims on a link that carries 1,000 and of which the foreground alone takes 250, with so much of both beside lull.
-fn aims(case: &str, foreground: u64, background: u64) -> Vec<Target> {
+fn aims(case: &str, foreground: u64, background: u64) -> Vec<Aim> {
     let records =
         [run(case, "alone", 250, 0), run(case, "solo", 0, 1_000), run(case, "lull", foreground, background)];
-    Study::of(&records).cases.remove(0).targets
+    Study::of(&records).cases.remove(0).aims
 }
 
-fn aim(targets: &[Target], what: &str) -> Target {
-    targets.iter().find(|target| target.what == what).unwrap().clone()
+fn aim(aims: &[Aim], what: &str) -> Aim {
+    aims.iter().find(|aim| aim.what == what).unwrap().clone()
 }
 
 #[test]
 fn an_upload_is_to_fill_nine_tenths_of_what_the_foreground_leaves() {
     // Of the 750 that are left: 675 is just enough, although it is two thirds of what the link carries.
     for (background, part, met) in [(675, 0.90, true), (674, 674.0 / 750.0, false), (510, 0.68, false)] {
-        let target = aim(&aims("tcp-tcp-25", 250, background), IDLE_LINK);
-        assert!((target.wanted - 0.90).abs() < 1e-9 && !target.at_most, "{target:?}");
-        assert!((target.got.unwrap() - part).abs() < 1e-9, "{target:?}");
-        assert_eq!(target.met, met, "{target:?}");
+        let aim = aim(&aims("tcp-tcp-25", 250, background), IDLE_LINK);
+        assert!((aim.wanted - 0.90).abs() < 1e-9 && !aim.at_most, "{aim:?}");
+        assert!((aim.got.unwrap() - part).abs() < 1e-9, "{aim:?}");
+        assert_eq!(aim.met, met, "{aim:?}");
     }
     // What it takes from the foreground makes the idle link no larger.
-    let target = aim(&aims("tcp-tcp-25", 100, 674), IDLE_LINK);
-    assert!(!target.met && target.got < Some(0.90), "{target:?}");
+    let aim = aim(&aims("tcp-tcp-25", 100, 674), IDLE_LINK);
+    assert!(!aim.met && aim.got < Some(0.90), "{aim:?}");
 }
 
 #[test]

@@ -5,9 +5,9 @@ fn its_work_is_done_when_it_was_dropped_and_not_before() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("it's a file");
     std::fs::write(&file, "changed").unwrap();
-    let keeper = Keeper::of_file(&file, "former").unwrap();
+    let restorer = Restorer::of_file(&file, "former").unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "changed");
-    drop(keeper);
+    drop(restorer);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "former\n");
 }
 
@@ -20,7 +20,7 @@ fn groups_are_thawed_and_removed() {
         std::fs::create_dir(group).unwrap();
     }
     std::fs::write(frozen.join("freezer.state"), "FROZEN").unwrap();
-    let keeper = Keeper::of_groups(&[empty.clone(), frozen.clone(), gone]).unwrap();
+    let restorer = Restorer::of_groups(&[empty.clone(), frozen.clone(), gone]).unwrap();
     let state = frozen.join("freezer.state");
     // Its last process ends once it is thawed, or is not thawed at all.
     let reader = std::thread::spawn(move || {
@@ -33,7 +33,7 @@ fn groups_are_thawed_and_removed() {
         }
         false
     });
-    drop(keeper);
+    drop(restorer);
     assert!(reader.join().unwrap(), "it was thawed");
     assert!(!empty.exists() && !frozen.exists());
 }

@@ -21,13 +21,13 @@ const TRIES: u32 = 100;
 
 /// Waits for the end of the harness; its work is done when it was dropped.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Restorer {
     // Its end is the message.
     _process: Proc,
     _stdout: ChildStdout,
 }
 
-impl Keeper {
+impl Restorer {
     fn start(script: &str) -> Result<Self, Error> {
         // Before it has said that it is ready, a signal could end it with nothing done.
         let whole = format!("trap '' INT TERM HUP; echo ready; cat > /dev/null; {script}");

@@ -13,27 +13,26 @@
 //! And in no round may it have been driven beyond its limit: the ratios of such a round show nothing.
 //! `spin` has no aim of its own: it shows whether a foreground that never sleeps starves the background or suffers.
 
-use super::Target;
+use super::Aim;
 use crate::study::Row;
 
 /// The aims of `case` for the row of lull; none if it is no such case.
-pub(super) fn judge(case: &str, row: &Row) -> Vec<Target> {
+pub(super) fn judge(case: &str, row: &Row) -> Vec<Aim> {
     let Some(cpu) = &row.cpu else { return Vec::new() };
     let median = |summary: Option<crate::stats::Summary>| summary.map(|summary| summary.median);
-    let mean = |most| Target::new("mean / alone", most, true, median(cpu.mean));
-    let p99 = |most| Target::new("p99 / alone", most, true, median(row.p99));
-    let work = |least| Target::new("background / sched-idle", least, false, median(cpu.over_sched_idle));
+    let mean = |most| Aim::new("mean / alone", most, true, median(cpu.mean));
+    let p99 = |most| Aim::new("p99 / alone", most, true, median(row.p99));
+    let work = |least| Aim::new("background / sched-idle", least, false, median(cpu.over_sched_idle));
     let share = cpu.coverage.and_then(crate::study::cpu::Coverage::share);
-    let told =
-        || Target::new("rounds with the true slowdown inside the reported interval", 0.9, false, share);
-    let overrun = || Target::new("rounds that were overrun", 0.0, true, Some(cpu.overrun.len() as f64));
+    let told = || Aim::new("rounds with the true slowdown inside the reported interval", 0.9, false, share);
+    let overrun = || Aim::new("rounds that were overrun", 0.0, true, Some(cpu.overrun.len() as f64));
     match case {
         "serve-50" => vec![mean(1.04), p99(1.10), work(0.60), told(), overrun()],
         "serve-50-at-20" => vec![mean(1.20), work(0.85), told(), overrun()],
         "serve-10" => vec![mean(1.05), p99(1.15), work(0.80), told(), overrun()],
         "serve-80" => vec![mean(1.05), p99(1.15), work(0.15), told(), overrun()],
         "integer" => vec![mean(1.04), p99(1.10), work(0.95), told(), overrun()],
-        "wakeup" => vec![Target::new("p99.9 / alone", 1.2, true, median(cpu.p999))],
+        "wakeup" => vec![Aim::new("p99.9 / alone", 1.2, true, median(cpu.p999))],
         _ => Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A control that could not have what it needs (no right to load BPF, no such group) lets the job go on, as it should; its run is
 //! then no measurement of the control. So what the summary says was missing stands in the run's notes, and with
-//! [`Told::had`] an experiment asks for what it is about.
+//! [`SummaryFile::had`] an experiment asks for what it is about.
 
 use std::path::Path;
 
@@ -18,11 +18,11 @@ const SUFFIX: &str = ".json";
 
 /// A summary to come.
 #[derive(Debug)]
-pub struct Told {
+pub struct SummaryFile {
     file: TempPath,
 }
 
-impl Told {
+impl SummaryFile {
     /// In the output directory.
     ///
     /// # Errors

@@ -9,14 +9,14 @@ use crate::study::pairs::{Pair, Standing};
 
 /// What the records say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verdicts {
+pub struct Findings {
     /// Every pair of application and job.
     pub pairs: Vec<Pair>,
     /// The observations of the `smart` paper.
     pub observations: Vec<Observation>,
 }
 
-impl Verdicts {
+impl Findings {
     /// None if the records are of other experiments.
     pub fn of(study: &Study, records: &[Record]) -> Option<Self> {
         let pairs = Pair::all(study, records);

@@ -44,7 +44,7 @@ const IDLE_LINK: &str = "background / idle link";
 
 /// One aim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Target {
+pub struct Aim {
     /// What is measured.
     pub what: String,
     /// The bound.
@@ -63,7 +63,7 @@ pub struct Target {
     pub set_by: Option<String>,
 }
 
-impl Target {
+impl Aim {
     fn new(what: &str, wanted: f64, at_most: bool, got: Option<f64>) -> Self {
         let met = got.is_some_and(|got| if at_most { got <= wanted } else { got >= wanted });
         Self { what: what.to_owned(), wanted, at_most, got, met, open: false, set_by: None }
@@ -75,7 +75,7 @@ impl Target {
     }
 
     /// What became of it.
-    pub fn verdict(&self) -> &'static str {
+    pub fn outcome(&self) -> &'static str {
         match self.got {
             Some(_) if self.met => "met",
             Some(_) => "NOT met",
@@ -100,12 +100,12 @@ pub struct Tally {
 
 impl Tally {
     /// Counts.
-    pub fn of(targets: &[Target]) -> Self {
+    pub fn of(aims: &[Aim]) -> Self {
         Self {
-            met: targets.iter().filter(|target| target.met).count(),
-            measured: targets.iter().filter(|target| target.got.is_some()).count(),
-            open: targets.iter().filter(|target| target.open).count(),
-            all: targets.len(),
+            met: aims.iter().filter(|aim| aim.met).count(),
+            measured: aims.iter().filter(|aim| aim.got.is_some()).count(),
+            open: aims.iter().filter(|aim| aim.open).count(),
+            all: aims.len(),
         }
     }
 }
@@ -136,19 +136,19 @@ fn more_s(row: &Row, reference: Option<&Row>) -> Option<f64> {
 }
 
 /// The aims of `case`, judged by its rows and the rounds that they are of; none without a row of `lull`.
-pub(super) fn judge(case: &str, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Target> {
+pub(super) fn judge(case: &str, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Aim> {
     let row_of = |name: &str| rows.iter().find(|row| row.contender == name);
     let Some(lull) = row_of("lull") else { return Vec::new() };
     let at_least = |what: &str, wanted, got: Option<crate::stats::Summary>| {
-        Target::new(what, wanted, false, got.map(|summary| summary.median))
+        Aim::new(what, wanted, false, got.map(|summary| summary.median))
     };
     let delay = || Some(100.0 * (1.0 / lull.foreground?.median - 1.0));
     let added = || {
         let added = lull.round_trips.and_then(|trips| trips.added_p99_ns);
-        Target::new("added round trip at p99 in ms", 1.0, true, added.map(|summary| summary.median / 1e6))
+        Aim::new("added round trip at p99 in ms", 1.0, true, added.map(|summary| summary.median / 1e6))
     };
     let link = |wanted| at_least(IDLE_LINK, wanted, lull.idle_used);
-    let p99 = || Target::new("p99 / alone", 1.10, true, lull.p99.map(|summary| summary.median));
+    let p99 = || Aim::new("p99 / alone", 1.10, true, lull.p99.map(|summary| summary.median));
     match case {
         "parallel" | "sequential" => vec![
             at_least("foreground / alone", 0.98, lull.foreground),
@@ -168,13 +168,13 @@ pub(super) fn judge(case: &str, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Targe
         "quiet-start" => {
             let memory = lull.peak_bytes.map(|bytes| bytes.median / Bytes::MIB as f64);
             vec![
-                Target::new("start-up in ms", 50.0, true, more_s(lull, row_of("none")).map(|s| s * 1e3)),
-                Target::new("memory in MiB", 20.0, true, memory),
+                Aim::new("start-up in ms", 50.0, true, more_s(lull, row_of("none")).map(|s| s * 1e3)),
+                Aim::new("memory in MiB", 20.0, true, memory),
             ]
         }
         "quiet-cached" => {
             let per_call = more_s(lull, row_of("none")).map(|s| s * 1e6 / CALLS as f64);
-            vec![Target::new("cost per gated call in us", 5.0, true, per_call)]
+            vec![Aim::new("cost per gated call in us", 5.0, true, per_call)]
         }
         _ if case.starts_with("quiet-") => vec![at_least("speed / without", 0.95, lull.speed)],
         _ if ["udp-udp-", "tcp-udp-"].iter().any(|link| case.starts_with(link)) => vec![
@@ -184,18 +184,18 @@ pub(super) fn judge(case: &str, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Targe
         _ if case.starts_with("tcp-tcp-") => {
             vec![at_least("foreground / alone", 0.98, lull.foreground), link(0.90), added()]
         }
-        "host-first" => vec![Target::new("delay in %", 0.8, true, delay())],
-        "guest-first" => vec![Target::new("delay in %", 5.0, true, delay())],
+        "host-first" => vec![Aim::new("delay in %", 0.8, true, delay())],
+        "guest-first" => vec![Aim::new("delay in %", 5.0, true, delay())],
         "page-out" => {
-            vec![Target::new("time / alone", 1.2, true, lull.foreground.map(|summary| 1.0 / summary.median))]
+            vec![Aim::new("time / alone", 1.2, true, lull.foreground.map(|summary| 1.0 / summary.median))]
         }
         "cache" => vec![
             at_least("hits", 0.99, lull.hits),
-            Target::new("p99 / alone", 1.05, true, lull.p99.map(|summary| summary.median)),
+            Aim::new("p99 / alone", 1.05, true, lull.p99.map(|summary| summary.median)),
         ],
         "wal" => vec![
             at_least("foreground / alone", 0.95, lull.foreground),
-            Target::new("p99 / alone", 1.20, true, lull.p99.map(|summary| summary.median)),
+            Aim::new("p99 / alone", 1.20, true, lull.p99.map(|summary| summary.median)),
         ],
         "ask" => vec![p99(), link(0.70), added()],
         "net-redis" | "net-nginx" => vec![p99(), link(0.70)],

@@ -12,7 +12,7 @@ fn row(contender: &str, [mean, p99, work]: [[f64; 3]; 3]) -> Row {
 }
 
 fn case(rows: Vec<Row>) -> CaseStudy {
-    CaseStudy { case: "demo-cpu".to_owned(), rows, targets: Vec::new() }
+    CaseStudy { case: "demo-cpu".to_owned(), rows, aims: Vec::new() }
 }
 
 const LULL: [[f64; 3]; 3] = [[1.04, 1.1, 1.2], [1.5, 2.0, 3.0], [0.6, 0.5, 0.55]];

@@ -1,12 +1,11 @@
 //! Proportional sharing: who is served next, so that each gets its share of a resource.
 //!
 //! Problem: reservations say how much each queue is to have; a device serves one request after the other, whole. Approach: a fluid model
-//! says what each queue would have got if all were served at once, each at its rate ([`gps`], *generalized processor sharing*). A scheduler
+//! says what each queue would have got if all were served at once, each at its rate (`tests/gps.rs`, *generalized processor sharing*). A scheduler
 //! follows it as closely as whole requests allow. Which one fits depends on what is known of a request, and on whether it can be stopped:
 //!
 //! | module | resource | length of a request | preempted | bound against the fluid model |
 //! |---|---|---|---|---|
-//! | [`gps`] | any | – | – | is the model |
 //! | [`mtr_ls`] | CPU | unknown | yes | a process is behind by less than a quarter of a round |
 //! | [`yfq`] | disk | known | no | two busy queues differ by one request of each |
 //! | [`wf2q`] | network output | known | no | ahead by less than one packet, behind by one, per level |
@@ -21,7 +20,6 @@
 //! Sources: Parekh and Gallager, *A Generalized Processor Sharing Approach to Flow Control*, 1993; Bruno and others, *Retrofitting Quality of
 //! Service into a Time-Sharing Operating System* (Eclipse/BSD), USENIX 1999, section 3; each module names its own.
 
-pub mod gps;
 pub mod mtr_ls;
 pub mod srp;
 pub mod wf2q;

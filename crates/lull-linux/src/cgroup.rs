@@ -85,11 +85,6 @@ impl GroupError {
     fn new(action: &'static str, path: &Path, cause: io::Error) -> Self {
         Self { action, path: path.to_owned(), cause }
     }
-
-    /// The system's answer.
-    pub const fn io(&self) -> &io::Error {
-        &self.cause
-    }
 }
 
 /// One directory of one hierarchy; both versions.

@@ -109,11 +109,6 @@ impl Background {
             Some(think) => interval.max(think.0 as f64),
         }
     }
-
-    /// From one start to the next, on average, while nothing disturbs.
-    pub fn stride(&self, rules: &Rules) -> f64 {
-        self.service.mean_ns() + self.pause_ns(rules)
-    }
 }
 
 /// What happens in a gap of exactly `gap_ns`.

@@ -141,11 +141,6 @@ impl Interface {
         self.raw().room_busy.store(0, Ordering::SeqCst);
     }
 
-    /// Packets that were sent to wait, so far.
-    pub fn parked(&self) -> u64 {
-        self.raw().parked.load(Ordering::Relaxed) - self.before.parked
-    }
-
     /// Packets of background that no socket of the job sent, so far.
     pub fn others(&self) -> u64 {
         self.raw().others.load(Ordering::Relaxed) - self.before.others

@@ -31,11 +31,6 @@ impl Backoff {
         now >= self.until
     }
 
-    /// Whether the latest try was in vain.
-    pub fn is_failing(&self) -> bool {
-        self.pause > Nanos::ZERO
-    }
-
     /// A try was in vain.
     pub fn failed(&mut self, now: Nanos) {
         self.pause = self.pause.times(2).max(self.first).min(self.most);

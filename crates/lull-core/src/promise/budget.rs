@@ -159,11 +159,6 @@ impl Budget {
         self.spill_above(self.cap());
     }
 
-    /// Gives up what is saved. Debt stays.
-    pub fn forfeit(&mut self) {
-        self.spill_above(0);
-    }
-
     /// The foreground was at work for `span`, beyond what was told before.
     pub fn pass(&mut self, span: Nanos) {
         let earned = i128::from(self.setting.rate().as_ppm()) * i128::from(span.0);
@@ -193,13 +188,6 @@ impl Budget {
         }
         let rate = i128::from(self.setting.rate().as_ppm());
         (rate > 0).then(|| Nanos(u64::try_from((missing + rate - 1) / rate).unwrap_or(u64::MAX)))
-    }
-
-    /// How long the foreground can be at work while it loses `loss`, until nothing is available; `None` if for ever.
-    pub fn lasts(&self, loss: Loss) -> Option<Nanos> {
-        let drain = i128::from(loss.as_ppm()) - i128::from(self.setting.rate().as_ppm());
-        let credit = self.credit.max(0);
-        (drain > 0).then(|| Nanos(u64::try_from(credit / drain).unwrap_or(u64::MAX)))
     }
 
     /// The foreground has lost `loss`.

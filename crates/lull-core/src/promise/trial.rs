@@ -162,13 +162,6 @@ impl Trial {
         self.cost
     }
 
-    /// Something else, faster but less sure, says that the harm may have changed: test densely for a while.
-    pub fn suspect(&mut self, now: Nanos) {
-        self.evidence.suspect();
-        let demand = self.demand();
-        self.schedule.hurry(now, demand);
-    }
-
     /// The share of time that the next block is to withhold: between rare and dense; rare where nothing can be learnt but that requests
     /// have become shorter.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction of a million")]

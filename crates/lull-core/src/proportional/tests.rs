@@ -1,5 +1,7 @@
 use super::*;
 
+pub(super) mod gps;
+
 #[test]
 fn a_weight_is_never_nothing() {
     assert_eq!(Weight::new(0), Weight::LEAST);

@@ -26,7 +26,7 @@
 //!
 //! While all children are busy this is the fluid model's own virtual time, and a packet is eligible exactly when it would have started
 //! there. While some are idle the fluid model's runs faster; to follow it takes work for each child that comes or goes, so `V` catches up by
-//! jumps instead, and a packet starts at most one longest packet before it would have (`tests.rs` checks both against [`super::gps`]).
+//! jumps instead, and a packet starts at most one longest packet before it would have (`tests.rs` checks both against `gps.rs`).
 //!
 //! *Worst-case fairness.* Over any span in which child `i` has a head, with `W` what its parent sent and `p = weight / w`,
 //!
@@ -104,11 +104,6 @@ impl<T> Wf2q<T> {
         let node = self.push(Some(parent.0), weight);
         self.nodes[parent.0].children.push(node);
         Node(node)
-    }
-
-    /// Another weight, from the next packet on.
-    pub fn set_weight(&mut self, node: Node, weight: Weight) {
-        self.nodes[node.0].weight = weight;
     }
 
     /// A packet comes to a queue.

@@ -119,25 +119,6 @@ fn a_sudden_change_is_noticed_and_so_is_its_end() {
 }
 
 #[test]
-fn a_suspicion_from_outside_makes_it_faster() {
-    let mut faster = 0;
-    for seed in 0..RUNS {
-        let mut took = [Nanos::MAX; 2];
-        for (suspects, took) in [false, true].into_iter().zip(&mut took) {
-            let (mut trial, mut foreground) = open(Service::LogNormal(0.3), 0.0, seed);
-            let now = drive(&mut trial, &mut foreground, START, 60, |_, _| {});
-            foreground.harm = 0.5;
-            if suspects {
-                trial.suspect(now);
-            }
-            *took = reaches(&mut trial, &mut foreground, now, 60, Verdict::Harmful).unwrap().0;
-        }
-        faster += u64::from(took[1] < took[0]);
-    }
-    assert!(faster > RUNS * 9 / 10, "in {faster} of {RUNS} runs");
-}
-
-#[test]
 fn one_stall_in_a_thousand_requests_does_not_blind_it() {
     let mut widths = [0.0, 0.0];
     for (stalls, width) in [0, 1000].into_iter().zip(&mut widths) {

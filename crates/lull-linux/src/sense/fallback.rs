@@ -23,8 +23,7 @@
 //! sample. On the other side, a file system's journal and write-back of other people's pages are foreground even if the
 //! job caused them. Requests shorter than a sample are dated to the sample.
 //!
-//! Units: the files count sectors of 512 bytes. Source: `Documentation/block/stat.rst`, proc_pid_io(5),
-//! `Documentation/accounting/psi.rst`.
+//! Units: the files count sectors of 512 bytes. Source: `Documentation/block/stat.rst`, proc_pid_io(5).
 
 use std::io;
 
@@ -69,37 +68,19 @@ pub struct FallbackSensor {
     root: Root,
     disk: String,
     account: Account,
-    pressure: Option<Nanos>,
-    pressure_grown: Nanos,
 }
 
 impl FallbackSensor {
     /// A sensor of `disk`, a name in `/sys/block`. The first sample is the zero of all counts.
     pub fn new(disk: &str, root: Root) -> Self {
-        Self {
-            root,
-            disk: disk.to_owned(),
-            account: Account::default(),
-            pressure: None,
-            pressure_grown: Nanos::ZERO,
-        }
+        Self { root, disk: disk.to_owned(), account: Account::default() }
     }
 
     /// Reads the device and then, by calling `job`, the job's accounts.
     pub fn sample(&mut self, now: Nanos, job: impl FnOnce() -> JobIo) -> io::Result<Observation> {
         let device = read::device(&self.root, &self.disk)?;
         let job = job();
-        let pressure = read::io_pressure(&self.root);
-        if let (Some(new), Some(old)) = (pressure, self.pressure) {
-            self.pressure_grown = new.since(old);
-        }
-        self.pressure = pressure;
         Ok(self.account.update(now, device, job))
-    }
-
-    /// How long, between the last two samples, some task of this host waited for I/O; zero where PSI is off.
-    pub const fn io_stall(&self) -> Nanos {
-        self.pressure_grown
     }
 }
 

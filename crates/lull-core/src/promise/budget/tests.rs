@@ -36,17 +36,6 @@ fn loss_beyond_the_credits_is_a_debt_that_is_earned_back_first() {
 }
 
 #[test]
-fn how_long_it_lasts_follows_from_what_is_lost_beyond_the_rate() {
-    let mut budget = Budget::new(BudgetSetting::default());
-    budget.pass(secs(10));
-    let lasts = |budget: &Budget, percent| budget.lasts(Loss::percent(percent));
-    assert_eq!(lasts(&budget, 4), None);
-    assert_eq!(lasts(&budget, 14), Some(secs(4)));
-    budget.spend(secs(1));
-    assert_eq!(lasts(&budget, 14), Some(Nanos::ZERO));
-}
-
-#[test]
 fn a_smaller_promise_spills_and_a_larger_one_has_to_be_earned() {
     let mut budget = Budget::full(BudgetSetting::default());
     budget.set_promise(Loss::percent(2));
@@ -55,11 +44,6 @@ fn a_smaller_promise_spills_and_a_larger_one_has_to_be_earned() {
     assert_eq!(budget.available(), ms(240));
     budget.pass(secs(1));
     assert_eq!((budget.available(), budget.worked()), (ms(280), secs(1)));
-    budget.forfeit();
-    assert_eq!(budget.available(), Nanos::ZERO);
-    budget.spend(ms(50));
-    budget.forfeit();
-    assert_eq!(budget.debt(), ms(50), "debt stays");
 }
 
 #[test]
@@ -121,7 +105,6 @@ enum Step {
     Losing(Nanos),
     /// Another promise, in percent.
     Promise(u32),
-    Forfeit,
 }
 
 fn steps(honest: bool) -> impl Strategy<Value = Vec<Step>> {
@@ -139,7 +122,7 @@ fn steps(honest: bool) -> impl Strategy<Value = Vec<Step>> {
 
 /// The same with promises of up to 20% that change.
 fn changing_steps() -> impl Strategy<Value = Vec<Step>> {
-    let change = prop_oneof![3 => (0..=20_u32).prop_map(Step::Promise), 1 => Just(Step::Forfeit)];
+    let change = (0..=20_u32).prop_map(Step::Promise);
     let rest = prop_oneof![steps(false), steps(true)];
     (rest, prop::collection::vec((any::<prop::sample::Index>(), change), 0..40)).prop_map(
         |(mut steps, changes)| {
@@ -171,7 +154,6 @@ fn carry_out(budget: &mut Budget, steps: &[Step]) -> Vec<(u64, u64, u64)> {
                 lost += loss.0;
             }
             Step::Promise(percent) => budget.set_promise(Loss::percent(percent)),
-            Step::Forfeit => budget.forfeit(),
         }
         points.push((time, lost, budget.debt().0));
     }
@@ -227,7 +209,7 @@ proptest! {
             carry_out(&mut budget, &[step]);
             prop_assert_eq!(budget.check(), Ok(()));
             prop_assert!(budget.available() <= budget.setting().cap(), "what is above the cap spills");
-            if matches!(step, Step::Promise(_) | Step::Forfeit) {
+            if matches!(step, Step::Promise(_)) {
                 prop_assert!(budget.available() <= saved, "nothing is given");
             }
         }

@@ -147,11 +147,6 @@ impl Evidence {
         }
     }
 
-    /// Something outside says that the harm may have changed.
-    pub(crate) fn suspect(&mut self) {
-        self.suspicion = SUSPICION_LASTS;
-    }
-
     /// Takes in one block: what it saw with background and without, in pieces of about one length.
     pub(crate) fn add(&mut self, lent: &[Epoch], withheld: &[Epoch]) {
         let limit = self.levels.limit();

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::gps::Gps;
+use super::super::tests::gps::Gps;
 use super::*;
 
 const LONGEST: u64 = 1_500;

@@ -2,12 +2,9 @@
 
 use std::io;
 
-use lull_core::Nanos;
-
 use super::{DeviceCounts, JobIo};
 use crate::proc::field;
 use crate::root::Root;
-use crate::sense::pressure::stalled;
 
 const SECTOR_BYTES: u64 = 512;
 
@@ -50,9 +47,4 @@ pub(super) fn parse_device(stat: &str, inflight: &str) -> Option<DeviceCounts> {
         reads_in_flight: inflight.next()?,
         writes_in_flight: inflight.next()?,
     })
-}
-
-/// The total time in which some task waited for I/O.
-pub(super) fn io_pressure(root: &Root) -> Option<Nanos> {
-    stalled(&root.read("/proc/pressure/io")?)
 }

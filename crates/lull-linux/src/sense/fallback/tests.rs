@@ -144,7 +144,6 @@ fn a_sensor_reads_a_tree_and_names_the_file_that_is_wrong() {
     for (path, text) in [
         ("sys/block/sdx/stat", "8 0 64 0 0 0 0 0 0 0 0\n"),
         ("sys/block/sdx/inflight", "0 0\n"),
-        ("proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000\nfull avg10=0.00 total=0\n"),
         ("proc/7/io", "rchar: 9\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 4096\n"),
     ] {
         let path = dir.path().join(path);
@@ -156,10 +155,8 @@ fn a_sensor_reads_a_tree_and_names_the_file_that_is_wrong() {
     let mut sensor = FallbackSensor::new("sdx", root.clone());
     sensor.sample(Nanos(MS), || JobIo::of_processes(&root, [7])).unwrap();
     std::fs::write(dir.path().join("sys/block/sdx/stat"), "9 0 72 0 0 0 0 0 0 0 0\n").unwrap();
-    std::fs::write(dir.path().join("proc/pressure/io"), "some avg10=0.00 total=3500\n").unwrap();
     let seen = sensor.sample(Nanos(2 * MS), || JobIo::of_processes(&root, [7])).unwrap();
     assert_eq!(seen.foreground.ended, 1);
-    assert_eq!(sensor.io_stall(), Nanos::from_micros(2_500));
     std::fs::write(dir.path().join("sys/block/sdx/inflight"), "?\n").unwrap();
     let error = sensor.sample(Nanos(3 * MS), JobIo::default).unwrap_err().to_string();
     assert!(error.contains("sdx"), "{error}");

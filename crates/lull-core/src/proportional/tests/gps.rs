@@ -7,14 +7,13 @@
 //! ```
 //!
 //! Between two events (an arrival, a queue that empties) all rates are constant, so the model goes from event to event. It cannot be
-//! built, since devices serve whole requests; it is what the schedulers beside it are measured against, in their tests and in the
-//! simulator. Hierarchical: a flat system is a root with queues.
+//! built, since devices serve whole requests; it is what the schedulers beside it are measured against, in their tests. Hierarchical: a flat system is a root with queues.
 //!
 //! Units: service in units of the resource, as `f64`; time in seconds, with a rate of units per second. Source: Parekh and Gallager, 1993;
 //! for the tree Bennett and Zhang, *Hierarchical Packet Fair Queueing Algorithms*, SIGCOMM 1996, section 2 (H-GPS).
 
 /// A node of the tree; 0 is the root.
-pub type Node = usize;
+pub(crate) type Node = usize;
 
 #[derive(Clone, Debug)]
 struct Branch {
@@ -32,7 +31,7 @@ const NOTHING: f64 = 1e-6;
 
 /// The fluid system.
 #[derive(Clone, Debug)]
-pub struct Gps {
+pub(crate) struct Gps {
     capacity: f64,
     nodes: Vec<Branch>,
     now_s: f64,
@@ -40,14 +39,14 @@ pub struct Gps {
 
 impl Gps {
     /// Nothing but a root that serves `capacity` units per second.
-    pub fn new(capacity: f64) -> Self {
+    pub(crate) fn new(capacity: f64) -> Self {
         let root =
             Branch { parent: None, weight: 1.0, children: Vec::new(), left: 0.0, served: 0.0, rate: 0.0 };
         Self { capacity, nodes: vec![root], now_s: 0.0 }
     }
 
     /// A child of `parent`.
-    pub fn add(&mut self, parent: Node, weight: f64) -> Node {
+    pub(crate) fn add(&mut self, parent: Node, weight: f64) -> Node {
         let node = self.nodes.len();
         self.nodes.push(Branch {
             parent: Some(parent),
@@ -62,22 +61,22 @@ impl Gps {
     }
 
     /// `amount` comes to a queue now.
-    pub fn arrive(&mut self, queue: Node, amount: f64) {
+    pub(crate) fn arrive(&mut self, queue: Node, amount: f64) {
         self.each_above(queue, |branch| branch.left += amount);
     }
 
     /// What a node has got so far.
-    pub fn served(&self, node: Node) -> f64 {
+    pub(crate) fn served(&self, node: Node) -> f64 {
         self.nodes[node].served
     }
 
     /// What still waits below a node.
-    pub fn left(&self, node: Node) -> f64 {
+    pub(crate) fn left(&self, node: Node) -> f64 {
         self.nodes[node].left
     }
 
     /// Serves until `at_s`.
-    pub fn advance(&mut self, at_s: f64) {
+    pub(crate) fn advance(&mut self, at_s: f64) {
         while self.now_s < at_s {
             self.set_rates();
             let queues =
@@ -133,7 +132,7 @@ impl Gps {
     ///
     /// # Panics
     /// When an invariant is broken: that is a bug in this crate.
-    pub fn check_invariants(&self) {
+    pub(crate) fn check_invariants(&self) {
         for (node, branch) in self.nodes.iter().enumerate() {
             assert!(branch.left >= 0.0 && branch.served >= 0.0, "nothing is less than nothing");
             if !branch.children.is_empty() {

@@ -7,23 +7,38 @@
 use std::io;
 
 use lull_core::Nanos;
-use nix::sys::time::TimeValLike;
-use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 
-use crate::Error;
 use crate::error::Context;
+use crate::{Error, stop};
 
 /// The monotonic clock.
-pub fn now() -> Nanos {
-    clock_gettime(ClockId::CLOCK_MONOTONIC)
-        .map_or(Nanos::ZERO, |time| Nanos(u64::try_from(time.num_nanoseconds()).unwrap_or(0)))
-}
+pub use lull_linux::clock::now;
 
 /// Sleeps until the monotonic clock shows `end`, or until a signal arrives.
 pub fn sleep_until(end: Nanos) {
-    let spec = nix::sys::time::TimeSpec::nanoseconds(i64::try_from(end.as_nanos()).unwrap_or(i64::MAX));
     // An error here is EINTR: the caller looks at its stop flag next.
-    let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &spec);
+    let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &timespec(end));
+}
+
+/// Longest sleep of [`wait_until`], after which it looks at the stop flag.
+const LONGEST_SLEEP: Nanos = Nanos::from_millis(20);
+
+/// Sleeps until `end`, or until asked to stop; the time then.
+pub fn wait_until(end: Nanos) -> Nanos {
+    loop {
+        let now = now();
+        if now >= end || stop::requested() {
+            return now;
+        }
+        sleep_until(now.plus(LONGEST_SLEEP).min(end));
+    }
+}
+
+/// A time as the kernel takes it.
+pub fn timespec(time: Nanos) -> TimeSpec {
+    TimeSpec::nanoseconds(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
 }
 
 /// Sets the calling thread's timer slack to its minimum, 1 ns.

@@ -23,6 +23,7 @@ pub mod restorer;
 pub mod scheduler;
 pub mod setting;
 pub mod suspend;
+pub mod ticker;
 mod top;
 
 use group::{CpuGroup, Purpose};

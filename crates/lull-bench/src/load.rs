@@ -54,6 +54,7 @@ pub mod request;
 pub mod serve;
 pub mod site;
 pub mod stream;
+pub mod tally;
 pub mod think;
 pub mod wakeup;
 pub mod working_set;
@@ -176,6 +177,11 @@ impl BeatArgs {
     }
 }
 
+/// What a thread returned; its panic goes on.
+fn joined<T>(result: std::thread::Result<T>) -> T {
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// The instant `seconds` after `begun`; none for no limit.
 fn end_after(begun: Nanos, seconds: Option<f64>) -> Option<Nanos> {
     seconds.map(|seconds| begun.plus(Nanos(whole(seconds * 1e9))))
@@ -296,11 +302,6 @@ impl LoadReport {
     /// Requests answered in the counted time, per second.
     pub fn requests_per_s(&self) -> Option<f64> {
         ratio(self.in_time.unwrap_or(self.requests) as f64, self.seconds)
-    }
-
-    /// What a background load did between two instants: blocks of one size, no latencies.
-    fn background(load: &str, requests: u64, block_bytes: u64, [begun, ended]: [Nanos; 2]) -> Self {
-        Self { requests, bytes: requests * block_bytes, ..Self::between(load, [begun, ended]) }
     }
 
     /// What a load with latencies did between two instants.

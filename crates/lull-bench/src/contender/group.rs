@@ -25,10 +25,11 @@ use lull_linux::cgroup::{GroupError, GroupName, JobGroup, Written};
 use lull_linux::probe::{CgroupFacts, elsewhere};
 use lull_linux::root::Root;
 
-use super::headroom::{Controller, Policy};
+use super::headroom::Policy;
 use super::quota::Quota;
 use super::restorer::Restorer;
 use super::suspend::{self, Suspender};
+use super::ticker::Ticker;
 use super::top::{self, Class, Top};
 use crate::Error;
 
@@ -56,7 +57,7 @@ pub struct CpuGroup {
     typed: Vec<String>,
     quota: Option<Quota>,
     // Before the group, so that it never writes to a group that is gone.
-    controller: Option<Controller>,
+    controller: Option<Ticker>,
     suspender: Option<Suspender>,
     job: Option<JobGroup>,
     /// Removes the groups if this process does not.
@@ -186,7 +187,7 @@ impl CpuGroup {
     }
 
     /// Hands the quota over until the group goes.
-    pub fn control(&mut self, controller: Controller, policy: Policy) {
+    pub fn control(&mut self, controller: Ticker, policy: Policy) {
         if let Some(quota) = &self.quota {
             let (file, text) = quota.setting(policy.first());
             self.typed.push(format!(

@@ -12,14 +12,13 @@
 //! CPU time of everything is that of the [machine](lull_linux::sense::machine), coarse in periods much shorter than a second. Time
 //! stolen by the hypervisor counts as foreground: it is not there to be given away.
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lull_core::Nanos;
 use lull_linux::sense::machine::MachineTimes;
 
 use super::quota::Quota;
+use super::ticker::Ticker;
 use crate::{Error, clock};
 
 /// What the controller keeps to.
@@ -74,44 +73,20 @@ fn look(quota: &Quota) -> Option<Usage> {
     Some(Usage { at, all: machine.busy().plus(machine.stolen), background: quota.used() })
 }
 
-/// The controller of one group; ends when dropped.
-#[derive(Debug)]
-pub struct Controller {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Controller {
-    /// Sets the first quota and begins to adapt it.
-    pub fn start(quota: Quota, policy: Policy) -> Result<Self, Error> {
-        quota.set(policy.first())?;
-        let (stop, stopped) = channel();
-        let thread = thread::spawn(move || {
-            let mut before = look(&quota);
-            let period = Duration::from_nanos(policy.period.as_nanos());
-            while stopped.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
-                let after = look(&quota);
-                if let Some((before, after)) = before.zip(after)
-                    && let Err(error) = quota.set(policy.quota(before, after))
-                {
-                    eprintln!("lull bench: {error}");
-                    return;
-                }
-                before = after;
-            }
-        });
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
-    }
-}
-
-impl Drop for Controller {
-    fn drop(&mut self) {
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic in it was printed; the group is removed all the same.
-            let _ = thread.join();
-        }
-    }
+/// Sets the first quota of a group and adapts it until the ticker is dropped.
+///
+/// # Errors
+/// When the quota cannot be set.
+pub fn adapt(quota: Quota, policy: Policy) -> Result<Ticker, Error> {
+    quota.set(policy.first())?;
+    let mut before = look(&quota);
+    let tick = move || {
+        let after = look(&quota);
+        let both = before.zip(after);
+        before = after;
+        both.map_or(Ok(()), |(before, after)| quota.set(policy.quota(before, after)))
+    };
+    Ok(Ticker::every(Duration::from_nanos(policy.period.as_nanos()), tick, || ()))
 }
 
 #[cfg(test)]

@@ -7,13 +7,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
 
+use super::ticker::Ticker;
 use crate::{Error, clock};
 
 /// Time running, and time frozen.
@@ -22,8 +21,7 @@ pub const HALF_PERIOD: Duration = Duration::from_secs(1);
 /// Freezes and thaws a group in turn; ends when dropped.
 #[derive(Debug)]
 pub struct Suspender {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _ticker: Ticker,
     began: Nanos,
     frozen: Arc<Frozen>,
 }
@@ -61,40 +59,25 @@ impl Suspender {
         if !group.can_freeze() {
             return Err(unmet("neither cgroup.freeze nor the freezer controller is here".to_owned()));
         }
-        let (stop, stopped) = channel();
-        let (began, frozen_for) = (clock::now(), Arc::new(Frozen::default()));
-        let account = Arc::clone(&frozen_for);
-        let thread = thread::spawn(move || {
-            let mut frozen = false;
-            while stopped.recv_timeout(HALF_PERIOD) == Err(RecvTimeoutError::Timeout) {
-                frozen = !frozen;
-                let done = if frozen { group.freeze() } else { group.thaw() };
-                if let Err(error) = done {
-                    eprintln!("lull bench: {error}");
-                    break;
-                }
-                account.turn(frozen, clock::now());
-            }
-            // A group that cannot be thawed was never frozen.
-            let _ = group.thaw();
-        });
-        Ok(Self { stop: Some(stop), thread: Some(thread), began, frozen: frozen_for })
+        let (began, frozen) = (clock::now(), Arc::new(Frozen::default()));
+        let (account, thawed) = (Arc::clone(&frozen), JobGroup::open(&group.paths()));
+        let mut is_frozen = false;
+        let tick = move || {
+            is_frozen = !is_frozen;
+            let done = if is_frozen { group.freeze() } else { group.thaw() };
+            done.map_err(|error| unmet(error.to_string()))?;
+            account.turn(is_frozen, clock::now());
+            Ok(())
+        };
+        // A group that cannot be thawed was never frozen.
+        let last = move || drop(thawed.map(|group| group.thaw()));
+        Ok(Self { _ticker: Ticker::every(HALF_PERIOD, tick, last), began, frozen })
     }
 
     /// How long the group was frozen so far, and how long that is going on.
     pub fn frozen(&self) -> (Nanos, Nanos) {
         let now = clock::now();
         (self.frozen.until(now), now.since(self.began))
-    }
-}
-
-impl Drop for Suspender {
-    fn drop(&mut self) {
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic in it was printed; the group is removed all the same.
-            let _ = thread.join();
-        }
     }
 }
 

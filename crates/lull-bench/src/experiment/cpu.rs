@@ -23,7 +23,7 @@ use super::summary::SummaryFile;
 use super::trial::{self, Window};
 use crate::contender::Contender;
 use crate::contender::group::{self, CpuGroup};
-use crate::contender::headroom::{Controller, Policy};
+use crate::contender::headroom::{self, Policy};
 use crate::load::LoadReport;
 use crate::process::Program;
 use crate::record::{Disturbance, Run, reported_cpu_slowdown};
@@ -167,7 +167,7 @@ pub(super) fn group_of(
             floor: FLOOR_CPUS,
             period,
         };
-        group.control(Controller::start(quota, policy)?, policy);
+        group.control(headroom::adapt(quota, policy)?, policy);
     }
     Ok(group)
 }

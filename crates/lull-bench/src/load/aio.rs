@@ -8,11 +8,11 @@
 use std::io;
 use std::ptr;
 
+use crate::Error;
 use crate::error::Context;
 use crate::load::file::{BlockFile, Buffer};
-use crate::load::{CommonArgs, LoadReport, end_after};
-use crate::progress::Progress;
-use crate::{Error, clock, stop};
+use crate::load::tally::Tally;
+use crate::load::{CommonArgs, LoadReport};
 
 const IOCB_CMD_PREAD: u16 = 0;
 
@@ -107,7 +107,6 @@ fn control_block(source: &BlockFile, buffer: &Buffer, slot: u64) -> libc::iocb {
 pub fn run(args: &AioArgs) -> Result<LoadReport, Error> {
     let common = &args.common;
     let source = BlockFile::open(&common.file, common.block, true)?;
-    let progress = common.progress.as_deref().map(Progress::open).transpose()?;
     let mut random = fastrand::Rng::with_seed(common.seed);
     let buffers: Vec<Buffer> =
         (0..args.depth).map(|_| Buffer::new(common.block.as_usize())).collect::<Result<_, _>>()?;
@@ -117,29 +116,21 @@ pub fn run(args: &AioArgs) -> Result<LoadReport, Error> {
     // Declared last, so dropped first: what is in flight ends before buffers and control blocks are freed.
     let queue = Queue::new(args.depth)?;
 
-    let begun = clock::now();
-    let end = end_after(begun, common.seconds);
-    let (mut issued, mut done) = (0_u64, 0_u64);
-    let mut issue = |slot: usize, issued: &mut u64| -> Result<(), Error> {
+    let tally = Tally::of(common)?;
+    let mut in_flight = 0_u64;
+    let mut issue = |slot: usize, in_flight: &mut u64| -> Result<(), Error> {
         let offset = source.offset(random.u64(0..source.blocks));
-        if let Some(block) = blocks.get_mut(slot) {
+        if let Some(block) = blocks.get_mut(slot).filter(|_| tally.goes_on()) {
             block.aio_offset = i64::try_from(offset).unwrap_or(i64::MAX);
             queue.submit(block)?;
-            *issued += 1;
+            *in_flight += 1;
         }
         Ok(())
     };
-    let going = |issued: u64| {
-        !stop::requested()
-            && end.is_none_or(|end| clock::now() < end)
-            && common.requests.is_none_or(|most| issued < most)
-    };
     for slot in 0..buffers.len() {
-        if going(issued) {
-            issue(slot, &mut issued)?;
-        }
+        issue(slot, &mut in_flight)?;
     }
-    while done < issued {
+    while in_flight > 0 {
         let count = queue.wait(&mut events)?;
         for event in events.iter().take(count) {
             if u64::try_from(event.result) != Ok(common.block.0) {
@@ -149,17 +140,12 @@ pub fn run(args: &AioArgs) -> Result<LoadReport, Error> {
                 };
                 return Err(error).at("read", &common.file);
             }
-            done += 1;
-            if let Some(progress) = &progress {
-                progress.add(common.block.0);
-            }
-            if going(issued) {
-                issue(usize::try_from(event.data).unwrap_or(usize::MAX), &mut issued)?;
-            }
+            in_flight -= 1;
+            tally.add(common.block.0);
+            issue(usize::try_from(event.data).unwrap_or(usize::MAX), &mut in_flight)?;
         }
     }
-    let ended = clock::now();
-    Ok(LoadReport::background("disk-aio", done, common.block.0, [begun, ended]))
+    Ok(tally.report("disk-aio"))
 }
 
 #[cfg(test)]

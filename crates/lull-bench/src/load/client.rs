@@ -23,7 +23,6 @@ use std::os::fd::AsFd;
 
 use lull_core::Nanos;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::{TimeSpec, TimeValLike};
 
 use crate::error::Context;
 use crate::load::arrivals::Arrivals;
@@ -230,9 +229,8 @@ fn wait(connections: &[Connection], span: Nanos) -> Vec<usize> {
             (place, PollFd::new(connection.stream.as_fd(), PollFlags::POLLIN | sending))
         })
         .unzip();
-    let timeout = TimeSpec::nanoseconds(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
     // EINTR only means that the caller looks at its stop flag.
-    let _ = ppoll(&mut polls, Some(timeout), None);
+    let _ = ppoll(&mut polls, Some(clock::timespec(span)), None);
     let ready = |poll: &PollFd<'_>| poll.any().unwrap_or(false);
     places.into_iter().zip(&polls).filter(|(_, poll)| ready(poll)).map(|(place, _)| place).collect()
 }

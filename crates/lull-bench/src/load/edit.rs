@@ -23,9 +23,6 @@ use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
 use crate::process::{Options, Proc};
 use crate::{Error, clock, corpus, stop};
 
-/// Longest sleep, after which the stop flag is looked at.
-const LONGEST_SLEEP: Nanos = Nanos::from_millis(20);
-
 /// Arguments of `load app-edit`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EditArgs {
@@ -73,11 +70,8 @@ pub fn run(args: &EditArgs) -> Result<LoadReport, Error> {
     let mut latencies = Recorder::new();
     for count in 0.. {
         let wake = think.next_after(clock::now());
-        let is_over = || stop::requested() || end.is_some_and(|end| clock::now() >= end);
-        while !is_over() && clock::now() < wake {
-            clock::sleep_until(wake.min(clock::now().plus(LONGEST_SLEEP)));
-        }
-        if is_over() {
+        let now = clock::wait_until(end.map_or(wake, |end| wake.min(end)));
+        if stop::requested() || end.is_some_and(|end| now >= end) {
             break;
         }
         edit(&args.project, u32::try_from(count % u64::from(args.units)).unwrap_or(0), count)?;

@@ -13,14 +13,13 @@
 
 use std::hint::black_box;
 use std::io::Read;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use lull_core::Nanos;
 
 use crate::load::arms::{Arms, Served};
-use crate::load::{BeatArgs, LoadReport, ShiftArgs, own_cpu_ns};
-use crate::progress::Progress;
+use crate::load::tally::Tally;
+use crate::load::{BeatArgs, LoadReport, ShiftArgs, joined, own_cpu_ns};
 use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
@@ -83,7 +82,6 @@ pub struct SpinArgs {
 
 /// Works until stopped.
 pub fn run(args: &HogArgs) -> Result<LoadReport, Error> {
-    let progress = args.progress.as_deref().map(Progress::open).transpose()?;
     let words = args.memory.as_usize() / size_of::<u64>();
     if args.kind == HogKind::Memory && words == 0 {
         return Err(Error::Argument {
@@ -99,46 +97,24 @@ pub fn run(args: &HogArgs) -> Result<LoadReport, Error> {
             stop::request();
         });
     }
-    let left = AtomicU64::new(args.pieces.unwrap_or(u64::MAX));
-    let done = AtomicU64::new(0);
-    let begun = clock::now();
-    let end = crate::load::end_after(begun, args.seconds);
-    let go_on = || {
-        if let Some(progress) = &progress {
-            progress.wait_while_paused(stop::requested);
-        }
-        !stop::requested()
-            && end.is_none_or(|end| clock::now() < end)
-            && left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok()
-    };
-    let count = || {
-        done.fetch_add(1, Ordering::Relaxed);
-        if let Some(progress) = &progress {
-            progress.add(PIECE);
-        }
-    };
+    let tally = Tally::begin(args.progress.as_deref(), args.seconds, args.pieces)?;
     thread::scope(|scope| {
         for seed in 0..args.hogs {
-            scope.spawn(move || match args.kind {
-                HogKind::Memory => {
-                    let mut stream = Stream::new(words);
-                    while go_on() {
-                        stream.run(PIECE);
-                        count();
+            let tally = &tally;
+            scope.spawn(move || {
+                let mut stream = Stream::new(if args.kind == HogKind::Memory { words } else { 0 });
+                let mut chain = Chain(seed);
+                while tally.goes_on() {
+                    match args.kind {
+                        HogKind::Memory => stream.run(PIECE),
+                        HogKind::Integer => chain.run(PIECE),
                     }
-                }
-                HogKind::Integer => {
-                    let mut chain = Chain(seed);
-                    while go_on() {
-                        chain.run(PIECE);
-                        count();
-                    }
+                    tally.add(PIECE);
                 }
             });
         }
     });
-    let report = LoadReport::background("cpu-hog", done.into_inner(), PIECE, [begun, clock::now()]);
-    Ok(LoadReport { cpu_ns: own_cpu_ns(), ..report })
+    Ok(tally.report_with_cpu("cpu-hog"))
 }
 
 /// Spins until stopped.
@@ -160,10 +136,7 @@ pub fn spin(args: &SpinArgs) -> Result<LoadReport, Error> {
     };
     let recorders: Vec<Arms> = thread::scope(|scope| {
         let threads: Vec<_> = (0..args.threads).map(|seed| scope.spawn(move || spin(seed))).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        threads.into_iter().map(|thread| joined(thread.join())).collect()
     });
     let mut all = args.beats.arms();
     recorders.into_iter().for_each(|arms| all.merge(arms));

@@ -28,12 +28,14 @@ use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::error::Context;
 use crate::load::latency::Recorder;
-use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
+use crate::load::tally::Tally;
+use crate::load::{LoadReport, ShiftArgs, joined, own_cpu_ns};
 use crate::netbed::Namespace;
 use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
 pub mod fetch;
+mod port;
 pub mod probe;
 pub mod receiver;
 pub mod sender;
@@ -259,14 +261,12 @@ pub(super) fn transfer(args: &TransferArgs) -> Result<LoadReport, Error> {
             .map(|mut flow| scope.spawn(move || send(&mut flow, size, args.intensity, end)))
             .collect();
         let probing = prober.as_ref().map(|prober| scope.spawn(move || prober.run([begun, end])));
-        let (started, before) = (wait_until(begun), arrived.load(Ordering::Relaxed));
-        let (ended, after) = (wait_until(end), arrived.load(Ordering::Relaxed));
+        let (started, before) = (clock::wait_until(begun), arrived.load(Ordering::Relaxed));
+        let (ended, after) = (clock::wait_until(end), arrived.load(Ordering::Relaxed));
         for sender in senders {
-            let sent = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            sent.to("send to the receiver")?;
+            joined(sender.join()).to("send to the receiver")?;
         }
-        let probe =
-            probing.map(|probing| probing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let probe = probing.map(|probing| joined(probing.join()));
         let bytes = after - before;
         Ok(LoadReport {
             requests: bytes / args.size.0.max(1),
@@ -276,18 +276,6 @@ pub(super) fn transfer(args: &TransferArgs) -> Result<LoadReport, Error> {
             ..LoadReport::between("net-transfer", [started, ended])
         })
     })
-}
-
-/// Sleeps until `end` or until a stop; the time then.
-fn wait_until(end: Nanos) -> Nanos {
-    let step = Nanos(u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX));
-    loop {
-        let now = clock::now();
-        if now >= end || stop::requested() {
-            return now;
-        }
-        clock::sleep_until(now.plus(step).min(end));
-    }
 }
 
 /// `load net-ask`.
@@ -321,8 +309,7 @@ pub(super) fn ask(args: &AskArgs) -> Result<LoadReport, Error> {
         clock::sleep_until(answered.plus(args.think));
     };
     drop(stream);
-    let answered = answering.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    answered.to("answer questions")?;
+    joined(answering.join()).to("answer questions")?;
     let begun = begun.min(ended);
     Ok(LoadReport {
         bytes: latencies.count() * args.size.0,
@@ -355,24 +342,10 @@ pub(super) fn flood(args: &FloodArgs) -> Result<LoadReport, Error> {
         setsockopt(&stream.as_fd(), sockopt::TcpCongestion, &name.into()).to("set the congestion control")?;
     }
     let data = vec![7; args.size.as_usize()];
-    let started = clock::now();
-    let (mut sent, mut writes) = (0, 0);
-    while !stop::requested() {
-        sent += flow.write(&data).to("send to the receiver")? as u64;
-        writes += 1;
-        if let Some(rate) = args.rate_mbit {
-            // Megabits per second are bits per microsecond.
-            let due = started.plus(Nanos(sent * 8_000 / u64::from(rate.max(1))));
-            if due > clock::now().plus(STEP) {
-                clock::sleep_until(due);
-            }
-        }
+    let tally = Tally::begin(None, None, None)?;
+    while tally.goes_on() {
+        tally.add(flow.write(&data).to("send to the receiver")? as u64);
+        tally.keep_to(args.rate_mbit, STEP);
     }
-    let ended = clock::now();
-    Ok(LoadReport {
-        requests: writes,
-        bytes: sent,
-        cpu_ns: own_cpu_ns(),
-        ..LoadReport::between("net-flood", [started, ended])
-    })
+    Ok(tally.report_with_cpu("net-flood"))
 }

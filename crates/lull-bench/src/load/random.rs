@@ -3,14 +3,13 @@
 //! One thread keeps one request in flight, so `--threads` is the depth. O_DIRECT unless `--buffered`.
 
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use crate::Error;
 use crate::error::Context;
 use crate::load::file::{BlockFile, Buffer};
-use crate::load::{CommonArgs, LoadReport, end_after};
-use crate::progress::Progress;
-use crate::{Error, clock, stop};
+use crate::load::tally::Tally;
+use crate::load::{CommonArgs, LoadReport, joined};
 
 /// Arguments of `load disk-random`.
 #[derive(Clone, Debug, clap::Args)]
@@ -30,37 +29,23 @@ pub struct RandomArgs {
 pub fn run(args: &RandomArgs) -> Result<LoadReport, Error> {
     let common = &args.common;
     let source = BlockFile::open(&common.file, common.block, !args.buffered)?;
-    let progress = common.progress.as_deref().map(Progress::open).transpose()?;
-    let (left, done) = (AtomicU64::new(common.requests.unwrap_or(u64::MAX)), AtomicU64::new(0));
-    let begun = clock::now();
-    let end = end_after(begun, common.seconds);
-
+    let tally = Tally::of(common)?;
     let work = |thread: u64| -> Result<(), Error> {
         let mut buffer = Buffer::new(common.block.as_usize())?;
         let mut random = fastrand::Rng::with_seed(common.seed.wrapping_mul(1_000).wrapping_add(thread));
-        while !stop::requested() && end.is_none_or(|end| clock::now() < end) {
-            if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err() {
-                break;
-            }
+        while tally.goes_on() {
             let offset = source.offset(random.u64(0..source.blocks));
             source.file.read_exact_at(buffer.bytes(), offset).at("read", &common.file)?;
-            done.fetch_add(1, Ordering::Relaxed);
-            if let Some(progress) = &progress {
-                progress.add(common.block.0);
-            }
+            tally.add(common.block.0);
         }
         Ok(())
     };
     thread::scope(|scope| {
         let threads: Vec<_> =
             (0..args.threads.max(1)).map(|index| scope.spawn(move || work(index))).collect();
-        threads.into_iter().try_for_each(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
+        threads.into_iter().try_for_each(|thread| joined(thread.join()))
     })?;
-    let (ended, requests) = (clock::now(), done.into_inner());
-    Ok(LoadReport::background("disk-random", requests, common.block.0, [begun, ended]))
+    Ok(tally.report("disk-random"))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use crate::load::arms::{Arms, Served};
 use crate::load::arrivals::{Arrivals, gap_for_load};
 use crate::load::request::{RandomReads, calibrate};
 use crate::load::think::Spread;
-use crate::load::{BeatArgs, LoadReport, ShiftArgs, own_cpu_ns};
+use crate::load::{BeatArgs, LoadReport, ShiftArgs, joined, own_cpu_ns};
 use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
@@ -34,8 +34,6 @@ use crate::{Error, clock, stop};
 pub const DRAIN: Nanos = Nanos::from_secs(5);
 /// Time for the threads to start before the first arrival.
 const START: Nanos = Nanos::from_millis(20);
-/// Longest sleep of the generator, after which it looks at its stop flag.
-const LONGEST_SLEEP: Nanos = Nanos::from_millis(20);
 /// Room for arrivals that wait, in bytes.
 const PIPE: i32 = 1 << 20;
 
@@ -93,10 +91,7 @@ pub fn run(args: &ServeArgs) -> Result<LoadReport, Error> {
         (generated, server.join())
     });
     let ended = generated?.max(begun);
-    let served = match served {
-        Ok(result) => result?,
-        Err(panic) => std::panic::resume_unwind(panic),
-    };
+    let served = joined(served)?;
     Ok(LoadReport { cpu_ns: own_cpu_ns(), ..served.report("cpu-serve", begun, ended) })
 }
 
@@ -109,14 +104,7 @@ fn generate(
 ) -> Result<Nanos, Error> {
     let mut ended = clock::now();
     for arrival in arrivals {
-        let due = end.map_or(arrival, |end| arrival.min(end));
-        loop {
-            ended = clock::now();
-            if ended >= due || stop::requested() {
-                break;
-            }
-            clock::sleep_until(due.min(ended.plus(LONGEST_SLEEP)));
-        }
+        ended = clock::wait_until(end.map_or(arrival, |end| arrival.min(end)));
         if stop::requested() {
             break;
         }

@@ -7,12 +7,12 @@ use std::os::unix::fs::FileExt;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
+use crate::Error;
 use crate::error::Context;
 use crate::load::file::{BlockFile, Buffer};
-use crate::load::{CommonArgs, LoadReport, end_after};
-use crate::progress::Progress;
+use crate::load::tally::Tally;
+use crate::load::{CommonArgs, LoadReport};
 use crate::units::Bytes;
-use crate::{Error, clock, stop};
 
 /// How many bytes are left in the page cache before they are dropped.
 pub const DROP_BEHIND: u64 = 8 * Bytes::MIB;
@@ -32,21 +32,13 @@ pub struct StreamArgs {
 pub fn run(args: &StreamArgs) -> Result<LoadReport, Error> {
     let common = &args.common;
     let source = BlockFile::open(&common.file, common.block, false)?;
-    let progress = common.progress.as_deref().map(Progress::open).transpose()?;
     let mut buffer = Buffer::new(common.block.as_usize())?;
-    let begun = clock::now();
-    let end = end_after(begun, common.seconds);
-    let (mut requests, mut block, mut dropped) = (0, 0, 0);
-    while !stop::requested()
-        && end.is_none_or(|end| clock::now() < end)
-        && common.requests.is_none_or(|most| requests < most)
-    {
+    let tally = Tally::of(common)?;
+    let (mut block, mut dropped) = (0, 0);
+    while tally.goes_on() {
         let offset = source.offset(block);
         source.file.read_exact_at(buffer.bytes(), offset).at("read", &common.file)?;
-        requests += 1;
-        if let Some(progress) = &progress {
-            progress.add(common.block.0);
-        }
+        tally.add(common.block.0);
         block = (block + 1) % source.blocks;
         let passed = offset + common.block.0;
         if args.keep {
@@ -60,6 +52,5 @@ pub fn run(args: &StreamArgs) -> Result<LoadReport, Error> {
             dropped = if block == 0 { 0 } else { passed };
         }
     }
-    let ended = clock::now();
-    Ok(LoadReport::background("disk-stream", requests, common.block.0, [begun, ended]))
+    Ok(tally.report("disk-stream"))
 }

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 
 use crate::error::Context;
 use crate::load::arms::{Arms, Served};
-use crate::load::{BeatArgs, LoadReport, ShiftArgs, own_cpu_ns};
+use crate::load::{BeatArgs, LoadReport, ShiftArgs, joined, own_cpu_ns};
 use crate::{Error, clock, stop};
 
 /// Time for the threads to start before the first wake-up.
@@ -53,10 +53,7 @@ pub fn run(args: &WakeupArgs) -> Result<LoadReport, Error> {
     let recorders: Vec<Arms> = thread::scope(|scope| {
         let threads: Vec<_> =
             cpus.iter().map(|cpu| scope.spawn(move || wake(*cpu, start, args, begun, end))).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect::<Result<_, Error>>()
+        threads.into_iter().map(|thread| joined(thread.join())).collect::<Result<_, Error>>()
     })?;
     let mut all = args.beats.arms();
     recorders.into_iter().for_each(|arms| all.merge(arms));

@@ -13,7 +13,6 @@
 //! Units: pages of the kernel; progress is counted in bytes of pages touched.
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use lull_core::Nanos;
 use memmap2::MmapMut;
@@ -30,8 +29,6 @@ use crate::{Error, clock, stop};
 const PAGE: usize = 4096;
 /// Pages of one piece of filling: 1 MiB.
 const PIECE: usize = 256;
-/// A pause looks this often whether it is to end.
-const PAUSE: Nanos = Nanos::from_millis(20);
 
 /// Arguments of `load mem-work`.
 #[derive(Clone, Debug, clap::Args)]
@@ -136,9 +133,7 @@ pub fn run(
         }
         count(usize::try_from(args.touches).unwrap_or(usize::MAX));
         if args.rest > Nanos::ZERO && now >= rest_from {
-            // In short pieces: a signal does not end a sleep early.
-            pause(now.plus(args.rest).min(end));
-            now = clock::now();
+            now = clock::wait_until(now.plus(args.rest).min(end));
         }
     }
     let begun = if args.fill_only { started } else { begun };
@@ -149,17 +144,6 @@ pub fn run(
         cpu_ns: own_cpu_ns(),
         ..LoadReport::timed("mem-work", &all, [begun, ended])
     })
-}
-
-/// Sleeps until then, or until asked to stop.
-fn pause(until: Nanos) {
-    loop {
-        let left = until.since(clock::now());
-        if left == Nanos::ZERO || stop::requested() {
-            return;
-        }
-        std::thread::sleep(Duration::from_nanos(left.0.min(PAUSE.0)));
-    }
 }
 
 #[cfg(test)]

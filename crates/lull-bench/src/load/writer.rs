@@ -17,8 +17,8 @@ use lull_core::Nanos;
 
 use crate::error::Context;
 use crate::load::latency::Recorder;
+use crate::load::tally::Tally;
 use crate::load::{CommonArgs, LoadReport, end_after};
-use crate::progress::Progress;
 use crate::units::Bytes;
 use crate::{Error, clock, stop};
 
@@ -92,25 +92,18 @@ pub fn log(args: &LogArgs) -> Result<LoadReport, Error> {
 pub fn write(args: &WriteArgs) -> Result<LoadReport, Error> {
     let common = &args.common;
     let (file, block) = create(common)?;
-    let progress = common.progress.as_deref().map(Progress::open).transpose()?;
     let blocks = (args.size.0 / common.block.0.max(1)).max(1);
-    let begun = clock::now();
-    let end = end_after(begun, common.seconds);
-    let mut requests = 0;
-    while !stop::requested()
-        && end.is_none_or(|end| clock::now() < end)
-        && common.requests.is_none_or(|most| requests < most)
-    {
-        file.write_all_at(&block, requests % blocks * common.block.0).at("write", &common.file)?;
-        requests += 1;
-        if let Some(progress) = &progress {
-            progress.add(common.block.0);
-        }
+    let tally = Tally::of(common)?;
+    let mut places = (0..blocks).cycle();
+    while tally.goes_on() {
+        let place = places.next().unwrap_or(0);
+        file.write_all_at(&block, place * common.block.0).at("write", &common.file)?;
+        tally.add(common.block.0);
     }
     if args.sync {
         file.sync_all().at("write to the disk", &common.file)?;
     }
-    Ok(LoadReport::background("disk-write", requests, common.block.0, [begun, clock::now()]))
+    Ok(tally.report("disk-write"))
 }
 
 #[cfg(test)]

@@ -12,13 +12,14 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use lull_core::Nanos;
 use lull_linux::tun::{self, Layer};
+use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::Namespace;
@@ -127,31 +128,23 @@ impl Pipe {
 
 fn carry(mut ends: [File; 2], stop: &EventFd, delay: Nanos) -> io::Result<()> {
     let mut pipes = [Pipe::default(), Pipe::default()];
-    let [left, right] = [ends[0].as_raw_fd(), ends[1].as_raw_fd()];
-    let stop = stop.as_fd().as_raw_fd();
-    let mut polls = [left, right, stop].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     loop {
         let next = pipes.iter().filter_map(Pipe::next).min();
-        let timeout = next.map(|at| timespec(at.since(clock::now())));
-        let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: the records and the timeout live through the call.
-        unsafe { libc::ppoll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout, std::ptr::null()) };
-        if polls[2].revents != 0 {
+        let timeout = next.map(|at| clock::timespec(at.since(clock::now())));
+        let all = [ends[0].as_fd(), ends[1].as_fd(), stop.as_fd()];
+        let mut polls = all.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        // EINTR only means that the packets are looked at early.
+        let _ = ppoll(&mut polls, timeout, None);
+        let [left, right, stopped] = polls.map(|poll| poll.any().unwrap_or(true));
+        if stopped {
             return Ok(());
         }
         let now = clock::now();
-        for side in 0..2 {
-            if polls[side].revents != 0 {
+        for (side, is_ready) in [left, right].into_iter().enumerate() {
+            if is_ready {
                 pipes[side].take(&mut ends[side], now.plus(delay))?;
             }
             pipes[side].give(&mut ends[1 - side], now);
         }
-    }
-}
-
-fn timespec(span: Nanos) -> libc::timespec {
-    libc::timespec {
-        tv_sec: i64::try_from(span.0 / 1_000_000_000).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(span.0 % 1_000_000_000).unwrap_or(0),
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::progress::Progress;
 
 fn args(kind: HogKind) -> HogArgs {
     HogArgs {

@@ -3,19 +3,19 @@
 //! It counts what arrives into the progress file. With a rate it reads no faster, so that the window closes and the other
 //! side sends no faster either.
 
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-use lull_core::Nanos;
 use nix::sys::socket::{setsockopt, sockopt};
 
+use super::port::is_pause;
 use super::{ANSWER, LOWER_EFFORT, PATIENCE, STEP};
+use crate::Error;
 use crate::error::Context;
-use crate::load::{LoadReport, own_cpu_ns};
-use crate::progress::Progress;
-use crate::{Error, clock, stop};
+use crate::load::LoadReport;
+use crate::load::tally::Tally;
 
 const READ_BYTES: usize = 1 << 17;
 /// What is read at once at a fixed rate: a few packets.
@@ -43,47 +43,21 @@ pub struct FetchArgs {
 
 /// `load net-fetch`.
 pub(in crate::load) fn fetch(args: &FetchArgs) -> Result<LoadReport, Error> {
-    let progress = args.progress.as_deref().map(Progress::open).transpose()?;
     let mut stream = TcpStream::connect_timeout(&args.from, ANSWER).to("connect to the sender")?;
     stream.set_read_timeout(Some(PATIENCE)).to("prepare a connection")?;
     if args.mark {
         setsockopt(&stream.as_fd(), sockopt::Ipv4Tos, &LOWER_EFFORT).to("mark a socket")?;
     }
     let mut space = vec![0; if args.rate_mbit.is_some() { PACED_READ_BYTES } else { READ_BYTES }];
-    let started = clock::now();
-    let (mut received, mut reads) = (0, 0);
-    while !stop::requested() {
+    let tally = Tally::begin(args.progress.as_deref(), None, None)?;
+    while tally.goes_on() {
         match stream.read(&mut space) {
             Ok(0) => break,
-            Ok(len) => {
-                received += len as u64;
-                reads += 1;
-                if let Some(progress) = &progress {
-                    progress.add(len as u64);
-                }
-            }
-            Err(error)
-                if [ErrorKind::WouldBlock, ErrorKind::TimedOut, ErrorKind::Interrupted]
-                    .contains(&error.kind()) => {}
+            Ok(len) => tally.add(len as u64),
+            Err(error) if is_pause(&error) => {}
             Err(error) => return Err(error).to("receive from the sender"),
         }
-        if let Some(rate) = args.rate_mbit {
-            // Megabits per second are bits per microsecond.
-            let due = started.plus(Nanos(received * 8_000 / u64::from(rate.max(1))));
-            if due > clock::now().plus(STEP) {
-                clock::sleep_until(due);
-            }
-        }
+        tally.keep_to(args.rate_mbit, STEP);
     }
-    let ended = clock::now();
-    Ok(LoadReport {
-        load: "net-fetch".to_owned(),
-        requests: reads,
-        bytes: received,
-        started_ns: started.as_nanos(),
-        ended_ns: ended.as_nanos(),
-        seconds: ended.since(started).as_secs_f64(),
-        cpu_ns: own_cpu_ns(),
-        ..LoadReport::default()
-    })
+    Ok(tally.report_with_cpu("net-fetch"))
 }

@@ -18,7 +18,6 @@ use std::thread;
 
 use lull_core::Nanos;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::{TimeSpec, TimeValLike};
 use serde::{Deserialize, Serialize};
 
 use super::PATIENCE;
@@ -117,9 +116,8 @@ impl Prober {
     /// Until an echo is there, or so long.
     fn await_echo(&self, span: Nanos) {
         let mut wanted = [PollFd::new(self.near.as_fd(), PollFlags::POLLIN)];
-        let timeout = TimeSpec::nanoseconds(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
         // EINTR only means that the caller looks at its stop flag.
-        let _ = ppoll(&mut wanted, Some(timeout), None);
+        let _ = ppoll(&mut wanted, Some(clock::timespec(span)), None);
     }
 
     fn echo(&self, is_done: &AtomicBool) {

@@ -1,14 +1,13 @@
 //! What arrives: one port in a network namespace whose bytes are counted.
 
-use std::io::{ErrorKind, Read};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 
 use nix::sys::socket::{setsockopt, sockopt};
 
+use super::port::{Port, is_pause};
 use super::{PATIENCE, Protocol};
 use crate::Error;
 use crate::error::Context;
@@ -20,13 +19,7 @@ const READ_BYTES: usize = 1 << 17;
 
 /// Receives until it is dropped.
 #[derive(Debug)]
-pub struct Receiver {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-type Count = Arc<dyn Fn(u64) + Send + Sync>;
+pub struct Receiver(Port);
 
 impl Receiver {
     /// Receives at this address, at a port of the kernel's choice; `count` is told the bytes of each read.
@@ -39,84 +32,43 @@ impl Receiver {
         protocol: Protocol,
         count: impl Fn(u64) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let count: Count = Arc::new(count);
         let any = SocketAddr::new(address, 0);
-        let (address, thread) = match protocol {
-            Protocol::Udp => {
-                let socket = namespace.inside(|| UdpSocket::bind(any))?.to("receive datagrams")?;
-                // Without the right to more, the usual size has to do.
-                let _ = setsockopt(&socket.as_fd(), sockopt::RcvBufForce, &BUFFER_BYTES);
-                socket.set_read_timeout(Some(PATIENCE)).to("receive datagrams")?;
-                let address = socket.local_addr().to("receive datagrams")?;
-                (address, thread::spawn(move || datagrams(&socket, &stopped, &count)))
-            }
-            Protocol::Tcp => {
-                let listener = namespace.inside(|| TcpListener::bind(any))?.to("accept connections")?;
-                listener.set_nonblocking(true).to("accept connections")?;
-                let address = listener.local_addr().to("accept connections")?;
-                (address, thread::spawn(move || connections(&listener, &stopped, &count)))
-            }
-        };
-        Ok(Self { address, stop, thread: Some(thread) })
+        if protocol == Protocol::Tcp {
+            let serve = move |stream: TcpStream, stop: &AtomicBool| connection(stream, stop, &count);
+            return Port::of_connections(namespace, any, serve).map(Self);
+        }
+        let socket = namespace.inside(|| UdpSocket::bind(any))?.to("receive datagrams")?;
+        // Without the right to more, the usual size has to do.
+        let _ = setsockopt(&socket.as_fd(), sockopt::RcvBufForce, &BUFFER_BYTES);
+        socket.set_read_timeout(Some(PATIENCE)).to("receive datagrams")?;
+        let address = socket.local_addr().to("receive datagrams")?;
+        Ok(Self(Port::served(address, move |stop| read(|space| socket.recv(space).map(Some), stop, &count))))
     }
 
     /// Where it receives.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address
     }
 }
 
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn is_pause(error: &std::io::Error) -> bool {
-    [ErrorKind::WouldBlock, ErrorKind::TimedOut, ErrorKind::Interrupted].contains(&error.kind())
-}
-
-fn datagrams(socket: &UdpSocket, stop: &AtomicBool, count: &Count) {
+/// Reads until the flag is up or there is nothing more, which `receive` says by none.
+fn read(
+    mut receive: impl FnMut(&mut [u8]) -> std::io::Result<Option<usize>>,
+    stop: &AtomicBool,
+    count: &impl Fn(u64),
+) {
     let mut space = vec![0; READ_BYTES];
     while !stop.load(Ordering::Relaxed) {
-        match socket.recv(&mut space) {
-            Ok(len) => count(len as u64),
+        match receive(&mut space) {
+            Ok(Some(len)) => count(len as u64),
             Err(error) if is_pause(&error) => {}
-            Err(_) => return,
+            Ok(None) | Err(_) => return,
         }
     }
 }
 
-fn connections(listener: &TcpListener, stop: &AtomicBool, count: &Count) {
-    thread::scope(|scope| {
-        while !stop.load(Ordering::Relaxed) {
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    scope.spawn(move || one_connection(stream, stop, count));
-                }
-                Err(error) if is_pause(&error) => thread::sleep(PATIENCE / 20),
-                Err(_) => return,
-            }
-        }
-    });
-}
-
-fn one_connection(mut stream: TcpStream, stop: &AtomicBool, count: &Count) {
-    if stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(PATIENCE))).is_err() {
-        return;
-    }
-    let mut space = vec![0; READ_BYTES];
-    while !stop.load(Ordering::Relaxed) {
-        match stream.read(&mut space) {
-            Ok(0) => return,
-            Ok(len) => count(len as u64),
-            Err(error) if is_pause(&error) => {}
-            Err(_) => return,
-        }
+fn connection(mut stream: TcpStream, stop: &AtomicBool, count: &impl Fn(u64)) {
+    if stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(PATIENCE))).is_ok() {
+        read(|space| stream.read(space).map(|len| (len > 0).then_some(len)), stop, count);
     }
 }

@@ -1,14 +1,12 @@
 //! What is downloaded: a port in a network namespace that sends without end to whoever connects.
 
-use std::io::{ErrorKind, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 
 use super::PATIENCE;
+use super::port::{Port, is_pause};
 use crate::Error;
-use crate::error::Context;
 use crate::netbed::Namespace;
 
 /// Bytes per write.
@@ -16,11 +14,7 @@ const WRITE_BYTES: usize = 1 << 17;
 
 /// Sends until it is dropped.
 #[derive(Debug)]
-pub struct Sender {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
+pub struct Sender(Port);
 
 impl Sender {
     /// Sends from this address, from a port of the kernel's choice.
@@ -28,43 +22,13 @@ impl Sender {
     /// # Errors
     /// When the namespace cannot be entered or the address is not its own.
     pub fn start(namespace: &Namespace, address: IpAddr) -> Result<Self, Error> {
-        let any = SocketAddr::new(address, 0);
-        let listener = namespace.inside(|| TcpListener::bind(any))?.to("offer a download")?;
-        listener.set_nonblocking(true).to("offer a download")?;
-        let address = listener.local_addr().to("offer a download")?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = thread::spawn(move || serve(&listener, &stopped));
-        Ok(Self { address, stop, thread: Some(thread) })
+        Port::of_connections(namespace, SocketAddr::new(address, 0), send).map(Self)
     }
 
     /// Where it is to be had.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address
     }
-}
-
-impl Drop for Sender {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn serve(listener: &TcpListener, stop: &AtomicBool) {
-    thread::scope(|scope| {
-        while !stop.load(Ordering::Relaxed) {
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    scope.spawn(move || send(stream, stop));
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(PATIENCE / 20),
-                Err(_) => return,
-            }
-        }
-    });
 }
 
 fn send(mut stream: TcpStream, stop: &AtomicBool) {
@@ -75,7 +39,7 @@ fn send(mut stream: TcpStream, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         match stream.write(&data) {
             Ok(_) => {}
-            Err(error) if [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind()) => {}
+            Err(error) if is_pause(&error) => {}
             Err(_) => return,
         }
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::progress::Progress;
 use crate::units::Bytes;
 
 #[test]

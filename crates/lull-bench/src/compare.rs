@@ -78,14 +78,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// In tables.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Perhaps => "perhaps",
-            Self::Same => "same",
-            Self::Unknown => "unknown",
-        }
+    pub fn word(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 

@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -379,11 +379,8 @@ impl Drop for Proc {
 
 /// A descriptor that becomes readable when the process ends; none before Linux 5.3.
 fn pidfd(pid: Pid) -> Option<OwnedFd> {
-    // SAFETY: pidfd_open takes two integers.
-    let result = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
-    let descriptor = i32::try_from(result).ok().filter(|fd| *fd >= 0)?;
-    // SAFETY: the kernel just made this descriptor for us alone.
-    Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    let pid = rustix::process::Pid::from_raw(pid.as_raw())?;
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
 }
 
 fn keep_tail(mut stderr: impl Read, kept: &Mutex<Vec<u8>>) {

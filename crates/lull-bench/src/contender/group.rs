@@ -49,6 +49,7 @@ pub enum Purpose {
 }
 
 /// A group that goes when dropped, with what controls it.
+#[derive(Default)]
 pub struct CpuGroup {
     directory: PathBuf,
     /// Further groups that the job enters.
@@ -73,16 +74,8 @@ impl CpuGroup {
             return Self::at_top(top::make(&name, &facts, class).map_err(unmet)?);
         }
         // From here on the guard removes it.
-        let mut group = Self {
-            directory: PathBuf::new(),
-            beside: Vec::new(),
-            typed: Vec::new(),
-            quota: None,
-            controller: None,
-            suspender: None,
-            job: Some(JobGroup::create(&name, &facts)),
-            restorer: None,
-        };
+        let mut group = Self::default();
+        group.job = Some(JobGroup::create(&name, &facts));
         let Some(job) = &mut group.job else { return Ok(group) };
         let failed = |error: GroupError| unmet(error.to_string());
         if job.paths().iter().any(|path| elsewhere::is_private(path)) {
@@ -149,16 +142,9 @@ impl CpuGroup {
 
     /// Takes over a group at the top of the tree.
     fn at_top(top: Top) -> Result<Self, Error> {
-        let mut group = Self {
-            directory: top.directory.clone(),
-            beside: Vec::new(),
-            typed: vec![top.typed],
-            quota: None,
-            controller: None,
-            suspender: None,
-            job: Some(top.job),
-            restorer: None,
-        };
+        let directory = top.directory.clone();
+        let mut group = Self::default();
+        (group.directory, group.typed, group.job) = (directory, vec![top.typed], Some(top.job));
         group.restorer = Some(Restorer::of_groups(&[top.directory])?);
         Ok(group)
     }

@@ -26,6 +26,8 @@
 //!
 //! Source: Yan, Hughes, Riska, Smirni (2012), section IV-C, figures 5 to 9.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::NOISE;
@@ -81,11 +83,14 @@ pub struct Observation {
     pub outcome: Outcome,
 }
 
-/// What decides an observation at least.
-struct Takes {
-    /// The pairs, to read after "a pair".
+/// What the paper says, and what decides whether that holds.
+struct Statement {
+    paper: &'static str,
+    criterion: &'static str,
+    /// The pairs that it takes at least, to read after "a pair".
     pairs: &'static str,
     fits: fn(&[Pair], &Pair) -> bool,
+    /// The contenders that it takes at least.
     contenders: &'static [&'static str],
 }
 
@@ -101,25 +106,49 @@ fn is_crowd(pairs: &[Pair], pair: &Pair) -> bool {
     pair.instances == 8 && sibling(pairs, pair, 2).is_some()
 }
 
-/// Of the five, in order.
-const TAKES: [Takes; 5] = [
-    Takes { pairs: "", fits: any, contenders: &["suspend", "smart"] },
-    Takes {
+const CROWDS: &str = " with two and with eight instances";
+
+/// The five, in order.
+const STATEMENTS: [Statement; 5] = [
+    Statement {
+        paper: "smart improves the foreground's performance, and sometimes also the background's, over periodically throttling the background.",
+        criterion: "its mean response time is lower than under suspend in most cases, and in one of them it does no less work",
+        pairs: "",
+        fits: any,
+        contenders: &["suspend", "smart"],
+    },
+    Statement {
+        paper: "smart is a significant improvement over off-the-shelf methods (nice, allnice), especially in cases of memory contention: up to 60% less response time than nice.",
+        criterion: "its mean response time is lower than under nice and under nice+ionice in most cases, and in most of those with a job that contends for memory (memory, compile, bzip2)",
         pairs: " with a job that contends for memory",
         fits: contends,
         contenders: &["nice", "nice+ionice", "smart"],
     },
-    Takes { pairs: "", fits: any, contenders: &["nice", "nice+ionice", "smart"] },
-    Takes {
-        pairs: " with two and with eight instances",
+    Statement {
+        paper: "smart has the potential to produce a win/win situation, where foreground and background benefit over the built-in priorities.",
+        criterion: "in at least one case its mean response time is lower than under nice and under nice+ionice, and it does no less work than either",
+        pairs: "",
+        fits: any,
+        contenders: &["nice", "nice+ionice", "smart"],
+    },
+    Statement {
+        paper: "smart is robust in the face of unreasonably heavy amounts of attempted background work (8 instances).",
+        criterion: "in most cases of eight instances its mean response time is lower than under nice and under nice+ionice, and grows less from two instances to eight than without control",
+        pairs: CROWDS,
         fits: is_crowd,
         contenders: &["none", "nice", "nice+ionice", "smart"],
     },
-    Takes { pairs: " with two and with eight instances", fits: is_crowd, contenders: &["smart"] },
+    Statement {
+        paper: "smart learns the behaviour of the foreground and permits the background to run in a complementary manner: suspended in its busy periods, longer with more jobs.",
+        criterion: "in most runs of smart the others used more CPU just before the job was held than just before it was let go, and in most cases eight instances are held longer than two",
+        pairs: CROWDS,
+        fits: is_crowd,
+        contenders: &["smart"],
+    },
 ];
 
-impl Takes {
-    fn words(&self) -> String {
+impl Statement {
+    fn takes(&self) -> String {
         format!("one pair{}; {}; {FEW} rounds", self.pairs, self.contenders.join(", "))
     }
 
@@ -166,6 +195,12 @@ impl Count {
 
     fn any(self) -> Option<bool> {
         (self.of > 0).then_some(self.yes > 0)
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.yes, self.of)
     }
 }
 
@@ -299,6 +334,23 @@ impl Found {
             outcome(&[self.calm.most(), self.longer.most()]),
         ]
     }
+
+    /// What was counted of each, in words.
+    fn numbers(&self, pairs: &[Pair]) -> [String; 5] {
+        let Self { when, for_both, better, memory, wins, eight, growth, longer, calm } = self;
+        let spread = |other| spread(pairs, other);
+        [
+            format!("lower in {when} cases, with no less work in {}{}", for_both.yes, spread("suspend")),
+            format!(
+                "lower in {better} cases, of those with contended memory in {memory}{}{}",
+                spread("nice"),
+                spread("nice+ionice")
+            ),
+            format!("both win in {wins} cases"),
+            format!("with eight lower in {eight} cases; grows less in {growth}"),
+            format!("busier before holds in {calm} runs that have both; held longer in {longer} cases"),
+        ]
+    }
 }
 
 /// Whether a pair has rounds enough for its medians to decide.
@@ -316,72 +368,19 @@ pub fn of(pairs: &[Pair], records: &[Record]) -> [Observation; 5] {
     let found = Found::of(pairs, records);
     let decisive: Vec<Pair> = pairs.iter().filter(|pair| is_decisive(pair)).cloned().collect();
     let (all, decisive) = (found.outcomes(), Found::of(&decisive, records).outcomes());
-    let Found { when, for_both, better, memory, wins, eight, growth, longer, calm } = found;
-    let observation = |number: usize, paper: &str, criterion: &str, numbers: String| {
-        let takes = &TAKES[number - 1];
-        let outcome = settled(all[number - 1], decisive[number - 1]);
-        let numbers = match takes.missing(pairs) {
+    let numbers = found.numbers(pairs);
+    std::array::from_fn(|index| {
+        let statement = &STATEMENTS[index];
+        let outcome = settled(all[index], decisive[index]);
+        let numbers = match statement.missing(pairs) {
             // Counts of nothing say nothing.
             Some(missing) if outcome == Outcome::NotMeasured => missing,
-            Some(missing) => format!("{numbers}; {missing}"),
-            None => numbers,
+            Some(missing) => format!("{}; {missing}", numbers[index]),
+            None => numbers[index].clone(),
         };
-        let (paper, criterion) = (paper.to_owned(), criterion.to_owned());
-        Observation { number, paper, criterion, takes: takes.words(), numbers, outcome }
-    };
-
-    [
-        observation(
-            1,
-            "smart improves the foreground's performance, and sometimes also the background's, over periodically throttling the background.",
-            "its mean response time is lower than under suspend in most cases, and in one of them it does no less work",
-            format!(
-                "lower in {} of {} cases, with no less work in {}{}",
-                when.yes,
-                when.of,
-                for_both.yes,
-                spread(pairs, "suspend")
-            ),
-        ),
-        observation(
-            2,
-            "smart is a significant improvement over off-the-shelf methods (nice, allnice), especially in cases of memory contention: up to 60% less response time than nice.",
-            "its mean response time is lower than under nice and under nice+ionice in most cases, and in most of those with a job that contends for memory (memory, compile, bzip2)",
-            format!(
-                "lower in {} of {} cases, of those with contended memory in {} of {}{}{}",
-                better.yes,
-                better.of,
-                memory.yes,
-                memory.of,
-                spread(pairs, "nice"),
-                spread(pairs, "nice+ionice")
-            ),
-        ),
-        observation(
-            3,
-            "smart has the potential to produce a win/win situation, where foreground and background benefit over the built-in priorities.",
-            "in at least one case its mean response time is lower than under nice and under nice+ionice, and it does no less work than either",
-            format!("both win in {} of {} cases", wins.yes, wins.of),
-        ),
-        observation(
-            4,
-            "smart is robust in the face of unreasonably heavy amounts of attempted background work (8 instances).",
-            "in most cases of eight instances its mean response time is lower than under nice and under nice+ionice, and grows less from two instances to eight than without control",
-            format!(
-                "with eight lower in {} of {} cases; grows less in {} of {}",
-                eight.yes, eight.of, growth.yes, growth.of
-            ),
-        ),
-        observation(
-            5,
-            "smart learns the behaviour of the foreground and permits the background to run in a complementary manner: suspended in its busy periods, longer with more jobs.",
-            "in most runs of smart the others used more CPU just before the job was held than just before it was let go, and in most cases eight instances are held longer than two",
-            format!(
-                "busier before holds in {} of {} runs that have both; held longer in {} of {} cases",
-                calm.yes, calm.of, longer.yes, longer.of
-            ),
-        ),
-    ]
+        let (paper, criterion) = (statement.paper.to_owned(), statement.criterion.to_owned());
+        Observation { number: index + 1, paper, criterion, takes: statement.takes(), numbers, outcome }
+    })
 }
 
 #[cfg(test)]

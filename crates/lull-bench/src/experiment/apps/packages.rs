@@ -16,50 +16,29 @@ const POLICY: &str = "/usr/sbin/policy-rc.d";
 /// Forbidden.
 const REFUSE: &str = "#!/bin/sh\nexit 101\n";
 
-/// A program and the package of Debian and Ubuntu that has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
-    /// As looked for in the path.
-    pub program: &'static str,
-    /// As known to apt-get.
-    pub package: &'static str,
-}
-
-const fn need(program: &'static str, package: &'static str) -> Need {
-    Need { program, package }
-}
+/// A program, as looked for in the path, and the package of Debian and Ubuntu that has it.
+pub type Need = (&'static str, &'static str);
 
 /// What an application needs.
-pub fn of_app(app: App) -> &'static [Need] {
-    const POSTGRES: &[Need] =
-        &[need("pgbench", "postgresql"), need("initdb", "postgresql"), need("setpriv", "util-linux")];
-    const REDIS: &[Need] = &[need("redis-server", "redis-server")];
-    const NGINX: &[Need] = &[need("nginx", "nginx-light")];
-    const EDIT: &[Need] = &[need("gcc", "gcc"), need("make", "make")];
+pub const fn of_app(app: App) -> &'static [Need] {
     match app {
-        App::Postgres => POSTGRES,
-        App::Redis => REDIS,
-        App::Nginx => NGINX,
-        App::Edit => EDIT,
+        App::Postgres => &[("pgbench", "postgresql"), ("initdb", "postgresql"), ("setpriv", "util-linux")],
+        App::Redis => &[("redis-server", "redis-server")],
+        App::Nginx => &[("nginx", "nginx-light")],
+        App::Edit => &[("gcc", "gcc"), ("make", "make")],
     }
 }
 
 /// What a background job needs.
-pub fn of_work(work: AppJob) -> &'static [Need] {
-    const TAR: &[Need] = &[need("tar", "tar"), need("zstd", "zstd")];
-    const RSYNC: &[Need] = &[need("rsync", "rsync")];
-    const CHECKSUM: &[Need] = &[need("find", "findutils"), need("sha256sum", "coreutils")];
-    const COMPILE: &[Need] = &[need("gcc", "gcc"), need("make", "make")];
-    const BZIP2: &[Need] = &[need("bzip2", "bzip2")];
-    const FLOOD: &[Need] = &[need("dd", "coreutils")];
+pub const fn of_work(work: AppJob) -> &'static [Need] {
     match work {
-        AppJob::Tar => TAR,
-        AppJob::Rsync => RSYNC,
-        AppJob::Checksum => CHECKSUM,
-        AppJob::Compile => COMPILE,
-        AppJob::Bzip2 => BZIP2,
+        AppJob::Tar => &[("tar", "tar"), ("zstd", "zstd")],
+        AppJob::Rsync => &[("rsync", "rsync")],
+        AppJob::Checksum => &[("find", "findutils"), ("sha256sum", "coreutils")],
+        AppJob::Compile => &[("gcc", "gcc"), ("make", "make")],
+        AppJob::Bzip2 => &[("bzip2", "bzip2")],
         AppJob::Memory => &[],
-        AppJob::Flood => FLOOD,
+        AppJob::Flood => &[("dd", "coreutils")],
     }
 }
 
@@ -83,9 +62,9 @@ pub fn find(program: &str) -> Option<PathBuf> {
 /// Packages of what is missing among `needs`, each once.
 pub fn missing<'a>(needs: impl IntoIterator<Item = &'a Need>) -> Vec<&'static str> {
     let mut packages: Vec<&'static str> = Vec::new();
-    for need in needs {
-        if find(need.program).is_none() && !packages.contains(&need.package) {
-            packages.push(need.package);
+    for (program, package) in needs {
+        if find(program).is_none() && !packages.contains(package) {
+            packages.push(package);
         }
     }
     packages

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn what_is_there_is_found_and_what_is_not_is_named_once() {
     assert!(find("sh").is_some_and(|path| path.is_absolute()));
-    let needs = [need("sh", "dash"), need("no-such-program", "one"), need("nor-this", "one")];
+    let needs = [("sh", "dash"), ("no-such-program", "one"), ("nor-this", "one")];
     assert_eq!(missing(&needs), ["one"]);
     assert!(line(&["one", "two"]).ends_with(" one two"));
 }

@@ -120,7 +120,7 @@ pub struct Run {
     /// What was set around the background for this run, as one would type it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub control: Vec<String>,
-    /// The foreground's command line; not recorded by the experiments on disks.
+    /// The foreground's command line; older records of the experiments on disks lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreground_command: Option<String>,
     /// How the server of the foreground was made and started, as one would type it; only recorded with real applications.

@@ -1,12 +1,14 @@
-//! Moments with and without background within one run, so that a machine that changes by itself changes for both alike.
+//! Moments with and without background within one run, so that a machine that changes by itself changes for
+//! both alike.
 //!
-//! Problem: on a machine that is shared, the same foreground may be twice as fast a minute later. Whoever compares a run
-//! with background against another without measures the machine.
+//! Problem: on a machine that is shared, the same foreground may be twice as fast a minute later. Whoever
+//! compares a run with background against another without measures the machine.
 //!
-//! Approach: time is cut into beats of one length, in pairs: one loaded, one quiet, in an order that a hash of the pair's
-//! number decides. The harness pauses the job's load in quiet beats, through the file in which the load counts
-//! ([`Progress`](crate::progress::Progress)): no signal is sent and nothing is told to the control around the job, which just sees a job that
-//! has no work for a while. The foreground counts its requests by the beat in which they arrive.
+//! Approach: time is cut into beats of one length, in pairs: one loaded, one quiet, in an order that a hash
+//! of the pair's number decides. The harness pauses the job's load in quiet beats, through the file in which
+//! the load counts ([`Progress`](crate::progress::Progress)): no signal is sent and nothing is told to the
+//! control around the job, which just sees a job that has no work for a while. The foreground counts its
+//! requests by the beat in which they arrive.
 //!
 //! ```text
 //!   ├─ loaded ─┼─ quiet ──┼─ quiet ──┼─ loaded ─┤ …
@@ -14,8 +16,8 @@
 //! ```
 //! Beats follow CLOCK_MONOTONIC, so harness and foreground agree on them without a word.
 //!
-//! Edge cases: effects that outlast the washout (a backlog that takes longer to go) make loaded and quiet more alike than
-//! they are.
+//! Edge cases: effects that outlast the washout (a backlog that takes longer to go) make loaded and quiet
+//! more alike than they are.
 
 use lull_core::Nanos;
 

@@ -1,8 +1,8 @@
 //! The monotonic clock and exact sleeping.
 //!
-//! All processes of one machine share CLOCK_MONOTONIC, so the time stamps that a load generator reports can be laid
-//! over those of the harness. Sleeps are to an absolute time; with the default timer slack of 50 µs a think time of
-//! 200 µs would be off by a quarter, so every generator calls [`sharp_timers`] first.
+//! All processes of one machine share CLOCK_MONOTONIC, so the time stamps that a load generator reports can
+//! be laid over those of the harness. Sleeps are to an absolute time; with the default timer slack of 50 µs a
+//! think time of 200 µs would be off by a quarter, so every generator calls [`sharp_timers`] first.
 
 use std::io;
 

@@ -1,8 +1,9 @@
 //! `lull bench compare A B`: two measurements of any kind, figure by figure.
 //!
-//! Both may be made by different programs (two revisions of lull: `--lull` of the experiments), on different days, or on different machines.
-//! For each case and contender that both have, and each figure that both know, the ratio of B over A with the 95% interval of ranks
-//! ([`ranks`]), which holds for the few rounds that measurements have, and a verdict:
+//! Both may be made by different programs (two revisions of lull: `--lull` of the experiments), on different
+//! days, or on different machines. For each case and contender that both have, and each figure that both
+//! know, the ratio of B over A with the 95% interval of ranks ([`ranks`]), which holds for the few rounds
+//! that measurements have, and a verdict:
 //!
 //! | verdict | if |
 //! |---|---|
@@ -11,8 +12,8 @@
 //! | `same` | the interval lies within a twentieth of 1 |
 //! | `unknown` | everything else: it cannot be told, for want of rounds or of quiet |
 //!
-//! A figure is *relative* where the records allow it: to the same round's reference, so that a slower machine or minute
-//! cancels out. Absolute figures are beside them.
+//! A figure is *relative* where the records allow it: to the same round's reference, so that a slower machine
+//! or minute cancels out. Absolute figures are beside them.
 //!
 //! | figure | relative to |
 //! |---|---|
@@ -20,10 +21,12 @@
 //! | background work per second | `solo` of the round |
 //! | wall-clock time of a job | – |
 //!
-//! Each side is a directory with `raw.jsonl`, that file, or a `study.json` or `apps.json`, which hold the runs too. Those of older versions do
-//! not, and stand for the `raw.jsonl` beside them: tables of medians alone would not do.
+//! Each side is a directory with `raw.jsonl`, that file, or a `study.json` or `apps.json`, which hold the
+//! runs too. Those of older versions do not, and stand for the `raw.jsonl` beside them: tables of medians
+//! alone would not do.
 //!
-//! Measurements on other terms (rates, seconds, sizes) are refused; only lull's flags may differ, which is said.
+//! Measurements on other terms (rates, seconds, sizes) are refused; only lull's flags may differ, which is
+//! said.
 
 mod text;
 

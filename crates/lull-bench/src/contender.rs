@@ -1,7 +1,7 @@
 //! The ways to run background work that are compared: [`known`] has them in a table.
 //!
-//! `lull FLAGS` is one more contender for each further set of flags; `lull-now` is `lull run --resources disk,cpu,memory`, which manages
-//! memory from the job's beginning on, not once it is large.
+//! `lull FLAGS` is one more contender for each further set of flags; `lull-now` is `lull run --resources
+//! disk,cpu,memory`, which manages memory from the job's beginning on, not once it is large.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -213,7 +213,8 @@ impl Contender {
         argv
     }
 
-    /// What keeps it from running here: a missing tool, right, scheduler or congestion control. `disk` is the name under `/sys/block`.
+    /// What keeps it from running here: a missing tool, right, scheduler or congestion control. `disk` is the
+    /// name under `/sys/block`.
     pub fn obstacle(&self, disk: Option<&str>, program: &Program) -> Option<String> {
         if let Some(wanted) = self.scheduler() {
             let Some(disk) = disk else {

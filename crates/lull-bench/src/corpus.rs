@@ -1,11 +1,12 @@
 //! What the loads read: data files, trees of files, a source tree to compile; and pages out of the cache.
 //!
-//! Everything is made once, from a seed, with content that does not compress and without holes, and is reused when its
-//! stamp still fits. Making means: write, sync, then write the stamp; an interrupted making is made again.
+//! Everything is made once, from a seed, with content that does not compress and without holes, and is reused
+//! when its stamp still fits. Making means: write, sync, then write the stamp; an interrupted making is made
+//! again.
 //!
-//! *Cold cache.* `posix_fadvise(DONTNEED)` drops clean pages of the given files only. It may silently not drop all of
-//! them, so [`resident`] counts what is left: by cachestat(2) (Linux 6.5), else by mincore(2), which tells the truth
-//! about files one may write.
+//! *Cold cache.* `posix_fadvise(DONTNEED)` drops clean pages of the given files only. It may silently not
+//! drop all of them, so [`resident`] counts what is left: by cachestat(2) (Linux 6.5), else by mincore(2),
+//! which tells the truth about files one may write.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Write};
@@ -71,8 +72,8 @@ pub fn data_file(path: &Path, size: Bytes, seed: u64) -> Result<(), Error> {
     })
 }
 
-/// Reads a file once from end to end. What is below a virtual disk may cache it; so the first run to read it is served like
-/// the others.
+/// Reads a file once from end to end. What is below a virtual disk may cache it; so the first run to read it
+/// is served like the others.
 pub fn read_through(path: &Path) -> Result<(), Error> {
     let mut file = File::open(path).at("open", path)?;
     std::io::copy(&mut file, &mut std::io::sink()).at("read", path)?;
@@ -136,7 +137,8 @@ fn write_random(path: &Path, size: Bytes, random: &mut fastrand::Rng) -> Result<
 /// Functions per source file, so many that compiling one takes a large part of a second.
 pub const FUNCTIONS: u32 = 60;
 
-/// A C program of `units` source files with so many functions each, and a Makefile; `make` builds it, `make clean` undoes that.
+/// A C program of `units` source files with so many functions each, and a Makefile; `make` builds it, `make
+/// clean` undoes that.
 pub fn project(root: &Path, units: u32, functions: u32) -> Result<(), Error> {
     fs::create_dir_all(root).at("create", root)?;
     for unit in 0..units {
@@ -175,7 +177,8 @@ fn drop_pages(file: &File) -> Result<(), Errno> {
     posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
 }
 
-/// Removes a directory with all that is in it. What a job leaves there may change meanwhile, until its last process is gone.
+/// Removes a directory with all that is in it. What a job leaves there may change meanwhile, until its last
+/// process is gone.
 pub fn remove(directory: &Path) -> Result<(), Error> {
     const ATTEMPTS: u32 = 50;
     let mut removed = Ok(());

@@ -1,16 +1,19 @@
-//! The show: what background work does to a foreground that cares for latency, with and without lull, live in the terminal.
+//! The show: what background work does to a foreground that cares for latency, with and without lull, live in
+//! the terminal.
 //!
 //! ```text
 //!  act 1, disk: make files ─▶ round 1: alone, plain, nice+ionice, lull, job alone ─▶ round 2 … ─▶ table, sentence, picture
 //!  act 2, CPUs: calibrate  ─▶ round 1: alone, nice+ionice, confined, lull, job alone ─▶ …
 //! ```
-//! Each turn runs the foreground and, over and over, the job beside it (`act.rs`). What belongs to one act only: `disk.rs`, `cpu.rs`. The
-//! sentence below a table is made from its figures (`conclusion.rs`).
+//! Each turn runs the foreground and, over and over, the job beside it (`act.rs`). What belongs to one act
+//! only: `disk.rs`, `cpu.rs`. The sentence below a table is made from its figures (`conclusion.rs`).
 //!
-//! The whole takes less than three minutes, the making of the files included: turns are as long as the rest of that time lets them be. Nothing
-//! here needs root, but `confined` does; who has less rights, or one CPU, is told what is left out.
+//! The whole takes less than three minutes, the making of the files included: turns are as long as the rest
+//! of that time lets them be. Nothing here needs root, but `confined` does; who has less rights, or one CPU,
+//! is told what is left out.
 //!
-//! Records and reports are those of the benchmarks (cases `demo-disk`, `demo-cpu`), and so are the figures' meanings.
+//! Records and reports are those of the benchmarks (cases `demo-disk`, `demo-cpu`), and so are the figures'
+//! meanings.
 
 use std::path::{Path, PathBuf};
 

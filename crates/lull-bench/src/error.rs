@@ -1,4 +1,5 @@
-//! What can go wrong in a measurement, each with the thing it happened to and, where there is one, the next step.
+//! What can go wrong in a measurement, each with the thing it happened to and, where there is one, the next
+//! step.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,8 +8,8 @@ use lull_linux::stop;
 
 /// Why a load, an experiment or a report did not finish.
 ///
-/// The line of each is whole: it is recorded and told by itself. So the cause is no [`source`](std::error::Error::source), which whoever
-/// prints a chain of errors would say a second time.
+/// The line of each is whole: it is recorded and told by itself. So the cause is no
+/// [`source`](std::error::Error::source), which whoever prints a chain of errors would say a second time.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or device failed.
@@ -77,7 +78,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit status of a program that ends with it: 128 and the signal's number after an interruption, as a shell has it; else 1.
+    /// The exit status of a program that ends with it: 128 and the signal's number after an interruption, as
+    /// a shell has it; else 1.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Interrupted => stop::status().unwrap_or(1),

@@ -5,8 +5,9 @@
 //!           round 2: none  solo  lull  idle  alone …      each run: one line in raw.jsonl, at once
 //!           …
 //! ```
-//! A contender that cannot run here (no root, no BFQ, no such tool) is recorded as unmet with the reason, said once, and
-//! left out; a run that fails is recorded the same way and the others go on. Ctrl-C stops after putting everything back.
+//! A contender that cannot run here (no root, no BFQ, no such tool) is recorded as unmet with the reason,
+//! said once, and left out; a run that fails is recorded the same way and the others go on. Ctrl-C stops
+//! after putting everything back.
 //!
 //! | module | idea |
 //! |---|---|
@@ -51,8 +52,8 @@ pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 /// Directory of the data files within `--dir`.
 const DATA: &str = "lull-bench-data";
 
-/// The directory of the data files within `--dir`, made. Of `--dir` itself only the last part is, and that is said: with a wrong path gigabytes
-/// would go to another disk than was meant, and that one would be measured.
+/// The directory of the data files within `--dir`, made. Of `--dir` itself only the last part is, and that is
+/// said: with a wrong path gigabytes would go to another disk than was meant, and that one would be measured.
 fn data_directory(dir: &Path) -> Result<PathBuf, Error> {
     let unusable =
         |problem: String| Error::Argument { argument: format!("--dir {}", dir.display()), problem };

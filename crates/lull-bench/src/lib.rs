@@ -1,9 +1,9 @@
 //! Experiments that show what background work costs the foreground, and what it gets done.
 //!
-//! The problem: latency under load is noisy, machines drift, and a comparison of two runs made minutes apart says
-//! little. So everything here is built around one habit: the contenders of a case are run in turn, in a shuffled order,
-//! round after round; ratios are taken to the *same round's* run without background; every raw run is kept; tables and
-//! pictures are made from the raw records alone and can be made again.
+//! The problem: latency under load is noisy, machines drift, and a comparison of two runs made minutes apart
+//! says little. So everything here is built around one habit: the contenders of a case are run in turn, in a
+//! shuffled order, round after round; ratios are taken to the *same round's* run without background; every
+//! raw run is kept; tables and pictures are made from the raw records alone and can be made again.
 //!
 //! | module | idea |
 //! |---|---|
@@ -18,8 +18,8 @@
 //! | [`report`] | text, markdown, JSON and SVG of a study |
 //! | [`demo`] | the show: a reader beside a checksum job, live |
 //!
-//! The binary embeds [`load::LoadCommand`] as a hidden subcommand: load generators and contenders are started as
-//! processes of the binary itself (see [`process::Program`]).
+//! The binary embeds [`load::LoadCommand`] as a hidden subcommand: load generators and contenders are started
+//! as processes of the binary itself (see [`process::Program`]).
 
 pub mod beats;
 pub mod clock;

@@ -1,8 +1,8 @@
 //! Load generators: each a small process that does one thing and prints one JSON line about it.
 //!
-//! Separate processes, because that is what a user runs, and because contenders wrap them (`nice`, `ionice`, `chrt`,
-//! `lull run`). All of them stop when their time is up or at SIGINT/SIGTERM and then still print their line, so the
-//! harness can end a background load whenever the foreground is done.
+//! Separate processes, because that is what a user runs, and because contenders wrap them (`nice`, `ionice`,
+//! `chrt`, `lull run`). All of them stop when their time is up or at SIGINT/SIGTERM and then still print
+//! their line, so the harness can end a background load whenever the foreground is done.
 //!
 //! | load | used as | what it does |
 //! |---|---|---|
@@ -97,7 +97,8 @@ pub enum LoadCommand {
     NetFlood(net::FloodArgs),
     /// Receive as fast as it comes (background).
     NetFetch(net::fetch::FetchArgs),
-    /// Ask a server at a constant rate, and report the latencies from the times the requests were due (foreground).
+    /// Ask a server at a constant rate, and report the latencies from the times the requests were due
+    /// (foreground).
     AppClient(client::ClientArgs),
     /// Run pgbench at a rate, and report the latencies from the times the transactions were due (foreground).
     AppPgbench(pgbench::PgbenchArgs),
@@ -228,11 +229,13 @@ pub struct LoadReport {
     /// Requests among them that were given up; their latency is only known to be longer than was counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: u64,
-    /// Requests among them that were answered before the counted time ended; none for loads in which that is all of them. An open
-    /// loop counts every arrival, however late its answer, so its throughput is in this number only.
+    /// Requests among them that were answered before the counted time ended; none for loads in which that is
+    /// all of them. An open loop counts every arrival, however late its answer, so its throughput is in this
+    /// number only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_time: Option<u64>,
-    /// Requests among those of quiet [beats](crate::beats) that waited in a queue that had not been empty since a loaded beat.
+    /// Requests among those of quiet [beats](crate::beats) that waited in a queue that had not been empty
+    /// since a loaded beat.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub carried: u64,
     /// Bytes moved; of integer work, iterations.
@@ -254,22 +257,26 @@ pub struct LoadReport {
     /// The same by pair of [beats](crate::beats); empty without beats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beats: Vec<BeatBursts>,
-    /// Latencies: of a read, from just before the system call to just after it; of an open loop, from the scheduled
-    /// arrival; of a wake-up, from the time it was due. None for loads that do not measure them.
+    /// Latencies: of a read, from just before the system call to just after it; of an open loop, from the
+    /// scheduled arrival; of a wake-up, from the time it was due. None for loads that do not measure them.
     pub latency: Option<Latency>,
-    /// Reads among the requests that did not find all of their data in the page cache; none if it does not tell.
+    /// Reads among the requests that did not find all of their data in the page cache; none if it does not
+    /// tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses: Option<u64>,
-    /// Latencies in nanoseconds, and how many requests took at most as long; empty for loads that do not tell.
+    /// Latencies in nanoseconds, and how many requests took at most as long; empty for loads that do not
+    /// tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distribution: Vec<(u64, u64)>,
     /// Round trips of small datagrams beside a transfer; none if none were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Box<net::probe::Probed>>,
-    /// Processor time of the load's own process and of those that it has started, user and system, from its start; none if it does not tell.
+    /// Processor time of the load's own process and of those that it has started, user and system, from its
+    /// start; none if it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
-    /// What it did in the [quiet beats](crate::beats) of the run; the rest of the report is that of loaded beats.
+    /// What it did in the [quiet beats](crate::beats) of the run; the rest of the report is that of loaded
+    /// beats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet: Option<Box<Self>>,
 }
@@ -291,8 +298,8 @@ const fn is_zero(value: &u64) -> bool {
 }
 
 impl LoadReport {
-    /// Whether more came than the load could serve, so that quiet [beats](crate::beats) tell nothing: most of their requests
-    /// waited for what had piled up in loaded ones, or some requests of the run were given up.
+    /// Whether more came than the load could serve, so that quiet [beats](crate::beats) tell nothing: most of
+    /// their requests waited for what had piled up in loaded ones, or some requests of the run were given up.
     pub fn is_overrun(&self) -> bool {
         let quiet = self.quiet.as_deref();
         let is_carried = quiet.is_some_and(|quiet| 2 * quiet.carried > quiet.requests);

@@ -1,7 +1,8 @@
 //! A network of our own: two hosts and a link between them, in network namespaces.
 //!
-//! The problem: what background traffic costs can only be measured on a link that is full, with a known rate and a known
-//! delay, and measurements may not touch the machine's own network. So two namespaces are made and joined:
+//! The problem: what background traffic costs can only be measured on a link that is full, with a known rate
+//! and a known delay, and measurements may not touch the machine's own network. So two namespaces are made
+//! and joined:
 //!
 //! ```text
 //!   no delay                                        with a delay each way
@@ -11,18 +12,18 @@
 //!   └──────────────┘      └──────────────┘          └──────────────┘│ relay    │└──────────────┘
 //!                                                              TUN  └─▶ wait ──┘ TUN
 //! ```
-//! Each sender's queue is a token bucket of the link's rate ([`Queue`]), so that the queue of the link is where a real
-//! host has it: between its stack and its device. The delay is made by a thread that holds packets ([`delay`]); netem,
-//! which many kernels lack, is not needed.
+//! Each sender's queue is a token bucket of the link's rate ([`Queue`]), so that the queue of the link is
+//! where a real host has it: between its stack and its device. The delay is made by a thread that holds
+//! packets ([`delay`]); netem, which many kernels lack, is not needed.
 //!
-//! Nothing has a name outside: namespaces and TUN devices are held by descriptors of this process alone, a veth pair by its
-//! namespaces. All of it goes with the process, however that ends. Programs started inside ([`Host::command`]) keep their
-//! namespace alive for as long as they run.
+//! Nothing has a name outside: namespaces and TUN devices are held by descriptors of this process alone, a
+//! veth pair by its namespaces. All of it goes with the process, however that ends. Programs started inside
+//! ([`Host::command`]) keep their namespace alive for as long as they run.
 //!
 //! Segmentation offload is off, so that one packet in the queue is one packet on the wire.
 //!
-//! `ip` and `tc` do the configuring: they are on every machine with a network, say in words what they refuse, and netlink
-//! crates know few queueing disciplines.
+//! `ip` and `tc` do the configuring: they are on every machine with a network, say in words what they refuse,
+//! and netlink crates know few queueing disciplines.
 //!
 //! | part | idea |
 //! |---|---|
@@ -50,8 +51,8 @@ use delay::Relay;
 
 /// The device of each host.
 pub const DEVICE: &str = "net0";
-/// What a token bucket may send at once, as time at its rate: more and the link is not smooth, less and a late timer of a
-/// virtual machine costs rate.
+/// What a token bucket may send at once, as time at its rate: more and the link is not smooth, less and a
+/// late timer of a virtual machine costs rate.
 const BURST: Nanos = Nanos::from_micros(250);
 /// … but so many packets at least.
 const BURST_PACKETS: u64 = 3;
@@ -68,7 +69,8 @@ pub enum Queue {
     /// One queue for all.
     #[default]
     Shared,
-    /// Two strict priorities by HTB: what carries DSCP Lower Effort goes after the rest, and keeps a hundredth of the rate.
+    /// Two strict priorities by HTB: what carries DSCP Lower Effort goes after the rest, and keeps a
+    /// hundredth of the rate.
     LowerEffortLast,
 }
 
@@ -213,8 +215,9 @@ impl Bed {
         Ok(Self { left, right, relay, queue: plan.queue })
     }
 
-    /// Gives the right host one more address, for what is background there although it does not say so: connections of the
-    /// left one to it have this congestion control, if one is named, and where there are two classes they go last.
+    /// Gives the right host one more address, for what is background there although it does not say so:
+    /// connections of the left one to it have this congestion control, if one is named, and where there are
+    /// two classes they go last.
     ///
     /// # Errors
     /// When the kernel or a tool refuses a part, in its own words.

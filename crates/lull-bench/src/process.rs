@@ -6,10 +6,11 @@
 //!                │  drop     │  SIGTERM to the leader, then SIGKILL to its group
 //!                └───────────┘
 //! ```
-//! A started process leads its own process group (a stopped background job cannot leave children behind) but stays in
-//! the session: under autogroup, nice values count only within one session. Its standard input is empty, its standard
-//! error is kept to the last few kilobytes for error messages. It is reaped by `wait4`, which also gives the processor
-//! time of the whole tree it waited for; what it left behind can be [waited for](Proc::await_left_behind) too.
+//! A started process leads its own process group (a stopped background job cannot leave children behind) but
+//! stays in the session: under autogroup, nice values count only within one session. Its standard input is
+//! empty, its standard error is kept to the last few kilobytes for error messages. It is reaped by `wait4`,
+//! which also gives the processor time of the whole tree it waited for; what it left behind can be [waited
+//! for](Proc::await_left_behind) too.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -43,8 +44,8 @@ const GRACE: Nanos = Nanos::from_secs(10);
 const LEFT_BEHIND: Nanos = Nanos::from_secs(2);
 /// How long helpers in sessions of their own have to put back what they changed, on a busy machine.
 pub const HELPERS_END: Nanos = Nanos::from_secs(10);
-/// How long the last line of a process that has ended may be on its way. Waited for only when the line is late: who reads it
-/// may have to wait for a CPU.
+/// How long the last line of a process that has ended may be on its way. Waited for only when the line is
+/// late: who reads it may have to wait for a CPU.
 pub(crate) const LAST_LINE: Nanos = Nanos::from_secs(5);
 const KEPT_ERRORS: usize = 4096;
 
@@ -231,8 +232,9 @@ impl Proc {
         Ok(self.exit)
     }
 
-    /// Once it has ended, waits until everything has ended that it left behind, at most so long. Only a harness that
-    /// [adopts](adopt) knows of any, and cannot tell one process's orphans from those of another that runs at the same time.
+    /// Once it has ended, waits until everything has ended that it left behind, at most so long. Only a
+    /// harness that [adopts](adopt) knows of any, and cannot tell one process's orphans from those of another
+    /// that runs at the same time.
     pub fn await_left_behind(&mut self, limit: Nanos) -> LeftBehind {
         let deadline = clock::now().plus(limit);
         let mut left = BTreeSet::new();
@@ -304,13 +306,14 @@ impl Proc {
     /// Sends SIGTERM.
     pub fn terminate(&self) {
         if self.exit.is_none() {
-            // ESRCH cannot happen before it is reaped; EPERM only for a setuid job, which is killed at its deadline.
+            // ESRCH cannot happen before it is reaped; EPERM only for a setuid job, which is killed at its
+            // deadline.
             let _ = kill(self.pid, Signal::SIGTERM);
         }
     }
 
-    /// Sends SIGTERM and waits; after a grace period its whole group is killed. Children that it left in its group go
-    /// with it, so that nothing disturbs the next run.
+    /// Sends SIGTERM and waits; after a grace period its whole group is killed. Children that it left in its
+    /// group go with it, so that nothing disturbs the next run.
     pub fn stop(&mut self) -> Result<Exit, Error> {
         let exit = self.stop_leader()?;
         let deadline = clock::now().plus(LEFT_BEHIND);
@@ -353,7 +356,8 @@ impl Proc {
         if self.exit.is_some()
             && let Some(done) = self.errors_done.take()
         {
-            // The tail is complete once every holder of the pipe is gone; a surviving grandchild must not block us.
+            // The tail is complete once every holder of the pipe is gone; a surviving grandchild must not
+            // block us.
             let deadline = clock::now().plus(Nanos::from_millis(200));
             while !done.is_finished() && clock::now() < deadline {
                 thread::sleep(POLL);

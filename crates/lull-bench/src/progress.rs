@@ -1,12 +1,12 @@
 //! Two counters and a switch, shared between a load generator and the harness through a small mapped file.
 //!
-//! A background load runs longer than the window in which it is judged, so its total says little; the harness samples
-//! the counters and interpolates at the window's ends. A mapping, because a `write` per request would itself be a
-//! request that a gate may hold. The file belongs on tmpfs (see [`directory`]), so that no page of it is ever written
-//! to the disk under test.
+//! A background load runs longer than the window in which it is judged, so its total says little; the harness
+//! samples the counters and interpolates at the window's ends. A mapping, because a `write` per request would
+//! itself be a request that a gate may hold. The file belongs on tmpfs (see [`directory`]), so that no page
+//! of it is ever written to the disk under test.
 //!
-//! The switch pauses the load between two pieces of its work ([beats](crate::beats)): it then sleeps on the word itself, so
-//! a paused load costs next to nothing.
+//! The switch pauses the load between two pieces of its work ([beats](crate::beats)): it then sleeps on the
+//! word itself, so a paused load costs next to nothing.
 //!
 //! | offset | size | |
 //! |---|---|---|
@@ -68,13 +68,14 @@ impl Progress {
 
     fn counter(&self, index: usize) -> &AtomicU64 {
         debug_assert!(index < SWITCH / 8);
-        // SAFETY: the mapping is page-aligned, LENGTH bytes long, lives as long as `self`, and every process that
-        // maps the file touches it only through these atomics.
+        // SAFETY: the mapping is page-aligned, LENGTH bytes long, lives as long as `self`, and every process
+        // that maps the file touches it only through these atomics.
         unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().cast::<u64>().add(index)) }
     }
 
     fn switch(&self) -> &AtomicU32 {
-        // SAFETY: as for the counters; the word lies behind them within the mapping and is aligned to 4 bytes.
+        // SAFETY: as for the counters; the word lies behind them within the mapping and is aligned to 4
+        // bytes.
         unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(SWITCH).cast::<u32>()) }
     }
 

@@ -1,9 +1,9 @@
 //! What a measurement leaves behind: one JSON line per fact, appended at once.
 //!
-//! `raw.jsonl` begins with the host; then come runs and whatever could not be done, in the order of time. A line is
-//! written and flushed as soon as its run ends, so a later failure loses nothing; a second measurement into the same
-//! directory appends its own host line and its own runs. Tables and pictures are made from this file alone
-//! ([`study`](crate::study)).
+//! `raw.jsonl` begins with the host; then come runs and whatever could not be done, in the order of time. A
+//! line is written and flushed as soon as its run ends, so a later failure loses nothing; a second
+//! measurement into the same directory appends its own host line and its own runs. Tables and pictures are
+//! made from this file alone ([`study`](crate::study)).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,11 +64,12 @@ pub struct Host {
     /// Whether idle CPUs were kept awake.
     #[serde(default)]
     pub awake: bool,
-    /// Whether the kernel gives each session the same share of the CPUs, so that nice and SCHED_IDLE count only within one; none if it
-    /// was not looked at.
+    /// Whether the kernel gives each session the same share of the CPUs, so that nice and SCHED_IDLE count
+    /// only within one; none if it was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autogroup: Option<bool>,
-    /// What has to be the same in measurements that are compared, by name; empty in records of older versions.
+    /// What has to be the same in measurements that are compared, by name; empty in records of older
+    /// versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub terms: BTreeMap<String, String>,
     /// What the measured program says of its version.
@@ -123,7 +124,8 @@ pub struct Run {
     /// The foreground's command line; older records of the experiments on disks lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreground_command: Option<String>,
-    /// How the server of the foreground was made and started, as one would type it; only recorded with real applications.
+    /// How the server of the foreground was made and started, as one would type it; only recorded with real
+    /// applications.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<String>,
     /// What the foreground did.
@@ -142,7 +144,8 @@ pub struct Run {
     /// The machine while it ran; only recorded by the experiments with real applications.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_time: Vec<Moment>,
-    /// What the disk wrote from the job's start to its end, whoever it was for; only recorded where page cache is written back.
+    /// What the disk wrote from the job's start to its end, whoever it was for; only recorded where page
+    /// cache is written back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_written_bytes: Option<u64>,
     /// How long the background was held, as the control says; none if it does not.
@@ -154,8 +157,8 @@ pub struct Run {
     /// All that the control says of the run; only recorded with real applications.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<serde_json::Value>,
-    /// Whether the foreground was driven beyond its limit, so that its quiet [beats](crate::beats) were as late as the others and
-    /// their ratio shows nothing; only known of the experiments on CPUs.
+    /// Whether the foreground was driven beyond its limit, so that its quiet [beats](crate::beats) were as
+    /// late as the others and their ratio shows nothing; only known of the experiments on CPUs.
     #[serde(default, skip_serializing_if = "is_false")]
     pub overrun: bool,
     /// Whether it may be used; false when the notes say that a condition was not met.
@@ -185,7 +188,8 @@ pub struct Moment {
 /// CPUs that neither foreground nor background had, on average over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disturbance {
-    /// Used by other processes, the kernel's threads and the harness; none if the background's use is not known.
+    /// Used by other processes, the kernel's threads and the harness; none if the background's use is not
+    /// known.
     pub others_cpus: Option<f64>,
     /// Taken by the hypervisor.
     pub stolen_cpus: f64,
@@ -196,16 +200,16 @@ pub struct Disturbance {
 pub struct Background {
     /// Bytes moved within the window; of integer work, iterations.
     pub bytes: u64,
-    /// Length of the window: that of the foreground's counted time (with [beats](crate::beats), of loaded ones), or the
-    /// whole run where there is no foreground.
+    /// Length of the window: that of the foreground's counted time (with [beats](crate::beats), of loaded
+    /// ones), or the whole run where there is no foreground.
     pub window_s: f64,
     /// Start to exit, for jobs that run to their end.
     pub wall_s: Option<f64>,
-    /// Processor time, user and system, of the job and its control, over its whole life; none for jobs whose processes
-    /// are stopped before they were waited for.
+    /// Processor time, user and system, of the job and its control, over its whole life; none for jobs whose
+    /// processes are stopped before they were waited for.
     pub cpu_s: Option<f64>,
-    /// Processor time of the control alone: what the whole tree of processes used beyond what the load generator says
-    /// that it used itself.
+    /// Processor time of the control alone: what the whole tree of processes used beyond what the load
+    /// generator says that it used itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_cpu_s: Option<f64>,
     /// How long the job and its control lived, to compare `control_cpu_s` with.
@@ -245,7 +249,8 @@ impl Run {
         }
     }
 
-    /// Share of the time in which the background was held, by the control's own account; none if there is none.
+    /// Share of the time in which the background was held, by the control's own account; none if there is
+    /// none.
     pub fn held_share(&self) -> Option<f64> {
         // Records of older versions have the time in the control's summary only.
         let told = || Some(self.summary.as_ref()?.get("wall_ns")?.as_f64()? / 1e9);

@@ -1,9 +1,11 @@
 //! Reports of a study: text on the terminal, markdown, JSON, and pictures.
 //!
-//! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one `CASE.svg`
-//! per case with latencies, and one per family of cases over the foreground's intensities (`slow.svg`, `udp-udp.svg`). Records of the idletime
-//! paper's figures give those too ([`figures`]). `lull bench report DIR` makes them again. What the columns mean: [`table`]. The Linger paper's
-//! figures are written as they are measured ([`figures`](crate::experiment::memory::figures)). Records of applications give findings and a page too, and a `report.md` of their own: [`apps`].
+//! All are made from `raw.jsonl` alone, into the same directory: `report.txt`, `report.md`, `study.json`, one
+//! `CASE.svg` per case with latencies, and one per family of cases over the foreground's intensities
+//! (`slow.svg`, `udp-udp.svg`). Records of the idletime paper's figures give those too ([`figures`]). `lull
+//! bench report DIR` makes them again. What the columns mean: [`table`]. The Linger paper's figures are
+//! written as they are measured ([`figures`](crate::experiment::memory::figures)). Records of applications
+//! give findings and a page too, and a `report.md` of their own: [`apps`].
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -86,7 +88,8 @@ pub fn write(directory: &Path, out: &mut dyn Write) -> Result<(), Error> {
     apps::write(directory, &study, &records, &table::hosts(&study), out)
 }
 
-/// JSON of what was found and, as `records`, of the runs that it was found in, so that it can be compared without anything beside it.
+/// JSON of what was found and, as `records`, of the runs that it was found in, so that it can be compared
+/// without anything beside it.
 fn with_records(found: &impl Serialize, records: &[Record]) -> std::io::Result<String> {
     #[derive(Serialize)]
     struct Whole<'a, T> {

@@ -1,8 +1,8 @@
 //! A block device that behaves like a spinning disk: about 20 ms per random access, one request at a time.
 //!
-//! The problem: most machines that build and test this have no slow disk, and the preemption interval matters most on
-//! one. A sleep in a load generator would not do: requests must queue in the real block layer, where schedulers,
-//! sensors and gates are. So a FUSE file with a service-time model stands behind a loop device:
+//! The problem: most machines that build and test this have no slow disk, and the preemption interval matters
+//! most on one. A sleep in a load generator would not do: requests must queue in the real block layer, where
+//! schedulers, sensors and gates are. So a FUSE file with a service-time model stands behind a loop device:
 //!
 //! ```text
 //!   reader ──▶ /dev/loopN ──▶ block layer, scheduler ──▶ loop (direct I/O) ──▶ FUSE ──▶ daemon: model, sleep, reply

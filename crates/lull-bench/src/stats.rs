@@ -1,7 +1,8 @@
 //! Medians and spread.
 //!
-//! A handful of rounds on a shared machine: no distribution is assumed. The value of a series is its median; its
-//! spread is the range and the median absolute deviation (MAD). Values that are not finite are left out. Two series: [`ranks`].
+//! A handful of rounds on a shared machine: no distribution is assumed. The value of a series is its median;
+//! its spread is the range and the median absolute deviation (MAD). Values that are not finite are left out.
+//! Two series: [`ranks`].
 
 pub mod ranks;
 
@@ -95,8 +96,8 @@ const RESAMPLES: usize = 2_000;
 /// The part of them on each side of the interval.
 const TAIL: f64 = 0.025;
 
-/// The median with the percentile bootstrap's interval (Efron, 1979). With two values the interval is only as wide as they are apart, and
-/// says too little; one has none.
+/// The median with the percentile bootstrap's interval (Efron, 1979). With two values the interval is only as
+/// wide as they are apart, and says too little; one has none.
 pub fn bootstrap(values: &[f64]) -> Option<Median> {
     let Interval { value, low, high } = bootstrap_figure(values.len(), |drawn| {
         middle(drawn.iter().filter_map(|index| values.get(*index).copied()))
@@ -104,8 +105,8 @@ pub fn bootstrap(values: &[f64]) -> Option<Median> {
     Some(Median { value, ends: (values.len() > 1).then_some(Ends { low, high }) })
 }
 
-/// A figure of `count` things, which are named by their index, with the percentile bootstrap's interval; resamples that have no
-/// such figure are left out.
+/// A figure of `count` things, which are named by their index, with the percentile bootstrap's interval;
+/// resamples that have no such figure are left out.
 pub fn bootstrap_figure(count: usize, mut figure: impl FnMut(&[usize]) -> Option<f64>) -> Option<Interval> {
     let whole_series: Vec<usize> = (0..count).collect();
     let value = figure(&whole_series)?;
@@ -116,8 +117,8 @@ pub fn bootstrap_figure(count: usize, mut figure: impl FnMut(&[usize]) -> Option
     Some(Interval { value, low: *at(TAIL)?, high: *at(1.0 - TAIL)? })
 }
 
-/// The share of resamples of `count` things, drawn with replacement and named by their index, in which something holds; none
-/// where it can never be told.
+/// The share of resamples of `count` things, drawn with replacement and named by their index, in which
+/// something holds; none where it can never be told.
 pub fn bootstrap_chance(count: usize, mut holds: impl FnMut(&[usize]) -> Option<bool>) -> Option<f64> {
     let told: Vec<bool> = resamples(count).filter_map(|drawn| holds(&drawn)).collect();
     ratio(told.iter().filter(|holds| **holds).count() as f64, told.len() as f64)

@@ -1,15 +1,17 @@
 //! From raw runs to figures.
 //!
-//! Everything is a ratio *within a round*: a contender's foreground to the `alone` run of the same round (or to quiet
-//! [beats](crate::beats) of its own run, where there are any), its background to the `solo` run of the same round. The figure is the median of those ratios over the rounds, so a slow
-//! minute of the machine that hits a whole round cancels out. A round without its reference, and runs whose conditions
-//! were not met (`counted: false`), give no ratio. Runs of several measurements in one file are told apart by the host
+//! Everything is a ratio *within a round*: a contender's foreground to the `alone` run of the same round (or
+//! to quiet [beats](crate::beats) of its own run, where there are any), its background to the `solo` run of
+//! the same round. The figure is the median of those ratios over the rounds, so a slow minute of the machine
+//! that hits a whole round cancels out. A round without its reference, and runs whose conditions were not met
+//! (`counted: false`), give no ratio. Runs of several measurements in one file are told apart by the host
 //! line before them.
 //!
-//! A contender is *dominated* in a case when another one gives the foreground at least as much, at no higher p99, and
-//! gets more background work done, each by more than [`NOISE`], or is better for the foreground by as much for the same work.
-//! Where the resource is the CPU ([`cpu`]), the foreground is judged by its mean latency, not by its throughput; beside real applications
-//! ([`pairs`]), whose requests arrive at a constant rate, by its p99 alone.
+//! A contender is *dominated* in a case when another one gives the foreground at least as much, at no higher
+//! p99, and gets more background work done, each by more than [`NOISE`], or is better for the foreground by
+//! as much for the same work. Where the resource is the CPU ([`cpu`]), the foreground is judged by its mean
+//! latency, not by its throughput; beside real applications ([`pairs`]), whose requests arrive at a constant
+//! rate, by its p99 alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +89,8 @@ pub struct Row {
     pub background: Option<Summary>,
     /// Background bytes per second.
     pub bytes_per_s: Option<Summary>,
-    /// On the slow disk and on a link: background work over what `solo` does in the time that the foreground of `alone` leaves idle.
+    /// On the slow disk and on a link: background work over what `solo` does in the time that the foreground
+    /// of `alone` leaves idle.
     pub idle_used: Option<Summary>,
     /// Background bytes per second over those of `bfq`.
     pub over_bfq: Option<Summary>,

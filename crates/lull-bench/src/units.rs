@@ -1,4 +1,5 @@
-//! The few conversions between whole numbers and figures, and what options say in numbers. Sizes are the policy crate's.
+//! The few conversions between whole numbers and figures, and what options say in numbers. Sizes are the
+//! policy crate's.
 
 use clap::ValueEnum;
 use lull_core::Nanos;
@@ -30,7 +31,8 @@ pub fn count(number: usize, one: &str) -> String {
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A time as a number of seconds, of options that are measured in those; with another unit it is one of that: `2`, `2s`, `500ms`.
+/// A time as a number of seconds, of options that are measured in those; with another unit it is one of that:
+/// `2`, `2s`, `500ms`.
 ///
 /// # Errors
 /// What else the text may be, for a person.

@@ -7,7 +7,8 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, so
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// Why a socket cannot have this one; none if it can. The kernel loads a module for it if root asks and there is one.
+/// Why a socket cannot have this one; none if it can. The kernel loads a module for it if root asks and there
+/// is one.
 pub fn obstacle(name: &str) -> Option<String> {
     let asked = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
         .and_then(|socket| setsockopt(&socket, sockopt::TcpCongestion, &name.to_owned().into()));

@@ -1,9 +1,9 @@
 //! A control group of the cpu controller around a contender's job.
 //!
-//! The group is made by the same code that makes the groups of `lull run` ([`JobGroup`]), on v1 and v2 hosts, so its name
-//! tells its owner, and whatever a killed harness leaves behind is removed by the next start ([`sweep`]). It goes when
-//! the [`CpuGroup`] is dropped: at the end of a run, on an error, on SIGINT, SIGTERM and SIGHUP; after SIGKILL a
-//! [`Restorer`] thaws and removes it.
+//! The group is made by the same code that makes the groups of `lull run` ([`JobGroup`]), on v1 and v2 hosts,
+//! so its name tells its owner, and whatever a killed harness leaves behind is removed by the next start
+//! ([`sweep`]). It goes when the [`CpuGroup`] is dropped: at the end of a run, on an error, on SIGINT,
+//! SIGTERM and SIGHUP; after SIGKILL a [`Restorer`] thaws and removes it.
 //!
 //! | | v1 | v2 |
 //! |---|---|---|
@@ -11,9 +11,10 @@
 //! | quota | `cpu.cfs_quota_us` per `cpu.cfs_period_us` | `cpu.max` |
 //! | least weight | `cpu.idle`, else `cpu.shares`; `blkio.bfq.weight` | `cpu.idle`, else `cpu.weight`; `io.weight`, `io.bfq.weight` |
 //!
-//! The job enters by itself, before it starts: `sh -c 'echo $$ > "$0" && exec "$@"' GROUP/cgroup.procs CMD`. On v2 a child
-//! group has these files only where its parent hands the cpu controller down, which needs a delegated group without
-//! processes of its own, as a container or a systemd scope may have; elsewhere the contender cannot run and says so.
+//! The job enters by itself, before it starts: `sh -c 'echo $$ > "$0" && exec "$@"' GROUP/cgroup.procs CMD`.
+//! On v2 a child group has these files only where its parent hands the cpu controller down, which needs a
+//! delegated group without processes of its own, as a container or a systemd scope may have; elsewhere the
+//! contender cannot run and says so.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v2.rst`, `Documentation/scheduler/sched-bwc.rst`.
 
@@ -186,7 +187,8 @@ impl CpuGroup {
         self.controller = Some(controller);
     }
 
-    /// How long the job was frozen so far, and for how long that has been going on; none if the group is not there for that.
+    /// How long the job was frozen so far, and for how long that has been going on; none if the group is not
+    /// there for that.
     pub fn frozen(&self) -> Option<(Nanos, Nanos)> {
         self.suspender.as_ref().map(Suspender::frozen)
     }

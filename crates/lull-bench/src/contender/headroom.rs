@@ -1,16 +1,19 @@
-//! A controller that gives the background the CPUs' idle share less a headroom, as operators of large fleets do.
+//! A controller that gives the background the CPUs' idle share less a headroom, as operators of large fleets
+//! do.
 //!
 //! ```text
 //!  every period (5 s):  foreground = CPU time of everything − CPU time of the group, in CPUs
 //!                       quota      = CPUs × (1 − headroom) − foreground, at least the floor
 //! ```
-//! This is the policy of Meta's *sideloader*: side work runs under `cpu.max`, and the maximum follows the load of the main
-//! work with seconds of delay, with a headroom that shall cover what happens within those seconds. It bounds how much
-//! the background runs, not when: a request that arrives while the quota is being used finds the CPU or the memory bus
-//! taken. Before the first period has passed nothing is known, and the quota is that of an idle machine.
+//! This is the policy of Meta's *sideloader*: side work runs under `cpu.max`, and the maximum follows the
+//! load of the main work with seconds of delay, with a headroom that shall cover what happens within those
+//! seconds. It bounds how much the background runs, not when: a request that arrives while the quota is being
+//! used finds the CPU or the memory bus taken. Before the first period has passed nothing is known, and the
+//! quota is that of an idle machine.
 //!
-//! CPU time of everything is that of the [machine](lull_linux::sense::machine), coarse in periods much shorter than a second. Time
-//! stolen by the hypervisor counts as foreground: it is not there to be given away.
+//! CPU time of everything is that of the [machine](lull_linux::sense::machine), coarse in periods much
+//! shorter than a second. Time stolen by the hypervisor counts as foreground: it is not there to be given
+//! away.
 
 use std::time::Duration;
 

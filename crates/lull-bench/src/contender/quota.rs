@@ -62,8 +62,8 @@ impl Quota {
         std::fs::write(&file, text).at("set the quota in", &file)
     }
 
-    /// Processor time that the group has used: by its own account where it has one, else what its living processes have, which falls
-    /// back when one ends.
+    /// Processor time that the group has used: by its own account where it has one, else what its living
+    /// processes have, which falls back when one ends.
     pub fn used(&self) -> Nanos {
         machine::group_time(&self.directory).unwrap_or_else(|| self.used_by_the_living())
     }

@@ -1,10 +1,12 @@
 //! Puts back what a contender has changed outside of its processes, also when the harness is killed.
 //!
-//! Problem: guards put things back when they are dropped, and nothing is dropped after SIGKILL. A disk would keep the wrong scheduler, and a
-//! frozen job would stay frozen for ever: it cannot even see that its input has ended.
+//! Problem: guards put things back when they are dropped, and nothing is dropped after SIGKILL. A disk would
+//! keep the wrong scheduler, and a frozen job would stay frozen for ever: it cannot even see that its input
+//! has ended.
 //!
-//! Approach: a shell on a leash. It sleeps until its standard input ends, which is a pipe that only the harness holds, and then does what
-//! it was told. At an orderly end it does so too, after the guards: everything that it does may be done twice.
+//! Approach: a shell on a leash. It sleeps until its standard input ends, which is a pipe that only the
+//! harness holds, and then does what it was told. At an orderly end it does so too, after the guards:
+//! everything that it does may be done twice.
 //!
 //! Edge case: the signals of a terminal and of a shutdown do not end it before the harness is gone.
 

@@ -1,9 +1,9 @@
 //! Switching a disk's I/O scheduler for a while.
 //!
-//! `/sys/block/DISK/queue/scheduler` lists the schedulers with the current one in brackets: `none [mq-deadline] bfq`.
-//! The former one comes back when the [`SchedulerGuard`] is dropped: at the end of the run, on an error, on a panic, and on
-//! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](lull_linux::stop)). After SIGKILL a
-//! [`Restorer`] puts it back.
+//! `/sys/block/DISK/queue/scheduler` lists the schedulers with the current one in brackets: `none
+//! [mq-deadline] bfq`. The former one comes back when the [`SchedulerGuard`] is dropped: at the end of the
+//! run, on an error, on a panic, and on SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see
+//! [`stop`](lull_linux::stop)). After SIGKILL a [`Restorer`] puts it back.
 
 use std::fs;
 use std::path::{Path, PathBuf};

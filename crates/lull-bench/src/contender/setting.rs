@@ -1,16 +1,18 @@
-//! Settings of the whole machine that an experiment changes for a while: bounds on dirty pages, and a swap file.
+//! Settings of the whole machine that an experiment changes for a while: bounds on dirty pages, and a swap
+//! file.
 //!
-//! What was there before comes back when a guard is dropped: at the end of the run, on an error, on a panic, and on
-//! SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](lull_linux::stop)). A swap file that a killed
-//! harness leaves in use is taken out of use by the next one in the same directory.
+//! What was there before comes back when a guard is dropped: at the end of the run, on an error, on a panic,
+//! and on SIGINT, SIGTERM and SIGHUP, which the harness turns into errors (see [`stop`](lull_linux::stop)). A
+//! swap file that a killed harness leaves in use is taken out of use by the next one in the same directory.
 //!
 //! | file in `/proc/sys/vm` | pinned | pinned, files divided by N | `dirty-bytes` |
 //! |---|---|---|---|
 //! | `dirty_ratio`, `dirty_background_ratio` | 20, 10: the kernel's own | – | – |
 //! | `dirty_bytes`, `dirty_background_bytes` | 0 | 20% and 10% of the memory, divided by N | 64 MiB, 16 MiB, divided by N |
 //!
-//! A job that writes a file again and again whose size is below the bounds would never be made to write to the disk: so they follow its
-//! size. Writing the one kind sets the other to 0, so both kinds are noted and whichever was in force is written back.
+//! A job that writes a file again and again whose size is below the bounds would never be made to write to
+//! the disk: so they follow its size. Writing the one kind sets the other to 0, so both kinds are noted and
+//! whichever was in force is written back.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;

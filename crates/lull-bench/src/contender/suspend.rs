@@ -1,7 +1,8 @@
 //! Periodic suspension: a job that runs for a while and stands still for as long, whatever anybody else does.
 //!
-//! The simplest thing that suspends at all, and the yardstick of the `smart` paper for *when* to do it (observation 1). The
-//! group is frozen instead of its processes being stopped one by one, so that nothing that the job starts escapes.
+//! The simplest thing that suspends at all, and the yardstick of the `smart` paper for *when* to do it
+//! (observation 1). The group is frozen instead of its processes being stopped one by one, so that nothing
+//! that the job starts escapes.
 //!
 //! Edge case: at the end the group is thawed, however the run ended.
 
@@ -26,7 +27,8 @@ pub struct Suspender {
     frozen: Arc<Frozen>,
 }
 
-/// How long a group was frozen: for what is over, and since when it is again, in nanoseconds of the clock; 0: it is not.
+/// How long a group was frozen: for what is over, and since when it is again, in nanoseconds of the clock; 0:
+/// it is not.
 #[derive(Debug, Default)]
 struct Frozen {
     over: AtomicU64,

@@ -14,7 +14,8 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// Ticks first when the period is over; an error is told and ends it. `last` is done at the end, whatever that is.
+    /// Ticks first when the period is over; an error is told and ends it. `last` is done at the end, whatever
+    /// that is.
     pub fn every(
         period: Duration,
         mut tick: impl FnMut() -> Result<(), Error> + Send + 'static,

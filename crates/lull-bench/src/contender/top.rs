@@ -1,16 +1,19 @@
-//! A control group at the top of the tree: where a class or a weight of its own is compared with everybody else's.
+//! A control group at the top of the tree: where a class or a weight of its own is compared with everybody
+//! else's.
 //!
-//! Problem: SCHED_IDLE and nice order tasks within one CPU group only. A session (autogroup), a slice and a service are such groups, so a job
-//! marked inside one weighs as much against the others as its group does. Approach: a group at the top of the hierarchy that has the cpu
-//! controller, with the idle class or the least weight, as anybody with root's rights can type it.
+//! Problem: SCHED_IDLE and nice order tasks within one CPU group only. A session (autogroup), a slice and a
+//! service are such groups, so a job marked inside one weighs as much against the others as its group does.
+//! Approach: a group at the top of the hierarchy that has the cpu controller, with the idle class or the
+//! least weight, as anybody with root's rights can type it.
 //!
 //! | | v1 | v2 |
 //! |---|---|---|
 //! | idle | `cpu.idle` = 1 | `cpu.idle` = 1 |
 //! | least weight | `cpu.shares` = 2 | `cpu.weight` = 1 |
 //!
-//! Edge cases: on v2 a top-level group has these files only where the root hands the cpu controller down; that is not changed here, and the
-//! contender says what to type. In a container the top is that of what its mount shows.
+//! Edge cases: on v2 a top-level group has these files only where the root hands the cpu controller down;
+//! that is not changed here, and the contender says what to type. In a container the top is that of what its
+//! mount shows.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v2.rst` ("CPU"), sched(7).
 

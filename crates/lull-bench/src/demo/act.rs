@@ -191,7 +191,8 @@ impl Stage<'_> {
     }
 }
 
-/// Counted time of each of so many turns that have this time together; `besides` is what each of them takes more.
+/// Counted time of each of so many turns that have this time together; `besides` is what each of them takes
+/// more.
 fn counted(time: Nanos, turns: u64, besides: Nanos) -> Nanos {
     let [least, most] = COUNTED;
     Nanos(time.as_nanos() / turns.max(1)).since(besides).clamp(least, most)
@@ -247,7 +248,8 @@ impl<'a> Display<'a> {
 
     fn rewrite(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        // A terminal that is gone ends the demo by its signal; a failed write of the live line is nothing to report.
+        // A terminal that is gone ends the demo by its signal; a failed write of the live line is nothing to
+        // report.
         let _ = write!(out, "\r{text}\x1b[K").and_then(|()| out.flush());
     }
 }

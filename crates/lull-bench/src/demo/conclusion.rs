@@ -11,8 +11,9 @@ const STOLEN: f64 = 0.05;
 /// The other contenders that are references.
 const REFERENCES: [&str; 3] = ["alone", "again", "solo"];
 
-/// What the foreground loses and the job gets under lull, and where that differs from other contenders. A difference counts where the
-/// ranges of all rounds have no value in common: rounds are few, and one alone tells no difference. None without figures of lull.
+/// What the foreground loses and the job gets under lull, and where that differs from other contenders. A
+/// difference counts where the ranges of all rounds have no value in common: rounds are few, and one alone
+/// tells no difference. None without figures of lull.
 pub(super) fn conclusion(case: &CaseStudy) -> Option<String> {
     let lull = case.rows.iter().find(|row| row.contender.split(' ').next() == Some("lull"))?;
     let (mean, p99, work) = (lull.mean?, lull.p99?, lull.background?);

@@ -1,8 +1,9 @@
 //! The second act: a request server beside a compile.
 //!
-//! The server takes so many requests that it is busy for a part of the time of one CPU; they arrive at random times that are the same for
-//! every contender of a round, and their latency counts from then ([`load::serve`](crate::load::serve)). The background is `make` of a C
-//! project, over and over, with as many compilers as there are CPUs ([`apps::case`](crate::experiment::apps::case)). Its work is counted in
+//! The server takes so many requests that it is busy for a part of the time of one CPU; they arrive at random
+//! times that are the same for every contender of a round, and their latency counts from then
+//! ([`load::serve`](crate::load::serve)). The background is `make` of a C project, over and over, with as
+//! many compilers as there are CPUs ([`apps::case`](crate::experiment::apps::case)). Its work is counted in
 //! compiled files: make prints the command of each.
 
 use std::path::Path;
@@ -24,7 +25,8 @@ use crate::units::Bytes;
 const LOAD: u64 = 20;
 /// Processor time of a request.
 const SERVICE: Nanos = Nanos::from_micros(100);
-/// Memory that the requests read: little, so that what a request takes does not follow who else uses the caches of the machine.
+/// Memory that the requests read: little, so that what a request takes does not follow who else uses the
+/// caches of the machine.
 const BUFFER: Bytes = Bytes(256 * Bytes::KIB);
 /// Compilers of one `make`.
 const COMPILERS: usize = 2;

@@ -1,8 +1,9 @@
 //! The first act: a reader that waits for the disk beside checksums of cold files.
 //!
-//! The foreground reads 4 KiB at random, past the page cache, with 200 µs between requests. The background
-//! is an ordinary command line; cksum, because it waits for the disk rather than the processor. Each line of its output is one finished file:
-//! the demo counts its bytes and drops its pages from the cache at once, so that every pass reads the disk.
+//! The foreground reads 4 KiB at random, past the page cache, with 200 µs between requests. The background is
+//! an ordinary command line; cksum, because it waits for the disk rather than the processor. Each line of its
+//! output is one finished file: the demo counts its bytes and drops its pages from the cache at once, so that
+//! every pass reads the disk.
 
 use std::path::{Path, PathBuf};
 
@@ -80,7 +81,8 @@ impl Act for Reading {
     }
 }
 
-/// Makes the job's files, as long as there is time, and makes them cold. Returns how much that is: one piece at least.
+/// Makes the job's files, as long as there is time, and makes them cold. Returns how much that is: one piece
+/// at least.
 fn make(root: &Path, size: Bytes, is_time: &dyn Fn() -> bool) -> Result<Bytes, Error> {
     let (mut made, mut piece) = (Bytes(0), 0);
     while piece == 0 || (made < size && is_time()) {

@@ -1,4 +1,5 @@
-//! `lull bench apps`: real applications in the foreground, real jobs in the background, every way to control them.
+//! `lull bench apps`: real applications in the foreground, real jobs in the background, every way to control
+//! them.
 //!
 //! ```text
 //!  per application: start its server
@@ -7,11 +8,13 @@
 //!      round 2: …                                    each run: one line in raw.jsonl, at once
 //!  report: report.html, with everything in it
 //! ```
-//! The load of the foreground begins together with the background, not after it: controls that learn the foreground first
-//! must find it at work. Their warm-up (`--settle`) is by default longer than what the slowest learns from; where it is not, smart's runs say so.
+//! The load of the foreground begins together with the background, not after it: controls that learn the
+//! foreground first must find it at work. Their warm-up (`--settle`) is by default longer than what the
+//! slowest learns from; where it is not, smart's runs say so.
 //!
-//! A measurement that is killed goes on where it was when it is started again with the same output directory ([`Ledger::resume`]).
-//! What makes runs comparable and stands in none of them is in the records' host line; other terms are refused there.
+//! A measurement that is killed goes on where it was when it is started again with the same output directory
+//! ([`Ledger::resume`]). What makes runs comparable and stands in none of them is in the records' host line;
+//! other terms are refused there.
 //!
 //! | module | idea |
 //! |---|---|
@@ -165,8 +168,8 @@ impl Bench<'_> {
         std::fs::remove_dir_all(&place).at("remove", &place)
     }
 
-    /// Records that nice and SCHED_IDLE count only within a session here: each of PostgreSQL's processes begins one, so they hardly tell such a
-    /// job from it. That is so for a user as well, and stays as it is.
+    /// Records that nice and SCHED_IDLE count only within a session here: each of PostgreSQL's processes
+    /// begins one, so they hardly tell such a job from it. That is so for a user as well, and stays as it is.
     fn sessions(&mut self) -> Result<(), Error> {
         if !self.measurement.ledger.is_autogrouped() {
             return Ok(());
@@ -248,7 +251,8 @@ fn one(
     let served_s = server.cpu_time().since(served).as_secs_f64();
     run.disturbance = around.end().and_then(|spent| {
         let asked_s = run.foreground.as_ref().map_or(Some(0.0), |report| Some(report.cpu_ns? as f64 / 1e9));
-        // Shell loops end by a signal, their processes unwaited for; so what was seen of them stands for all of their life.
+        // Shell loops end by a signal, their processes unwaited for; so what was seen of them stands for all
+        // of their life.
         let background_s = watch.background_cpus().map(|cpus| cpus * spent.elapsed.as_secs_f64());
         spent.beside(asked_s.map(|asked_s| asked_s + served_s), background_s)
     });

@@ -37,7 +37,8 @@ pub struct Common {
         hide_default_value = true
     )]
     pub lull_args: String,
-    /// A further lull contender with these flags of `lull run`, e.g. "--interval 5ms --depth 1"; may be repeated.
+    /// A further lull contender with these flags of `lull run`, e.g. "--interval 5ms --depth 1"; may be
+    /// repeated.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub lull_flags: Vec<String>,
     /// Another lull program whose `run` is measured instead of this one's.
@@ -52,15 +53,15 @@ pub struct Common {
     /// Seed of the order of runs and of all random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Keep idle CPUs awake (root). Otherwise a foreground may be faster beside background than alone, since background
-    /// keeps them awake; then the foreground alone is faster than it is in daily life.
+    /// Keep idle CPUs awake (root). Otherwise a foreground may be faster beside background than alone, since
+    /// background keeps them awake; then the foreground alone is faster than it is in daily life.
     #[arg(long)]
     pub awake: bool,
 }
 
 impl Common {
-    /// All contenders to run: the references, those named on the command line, lull with further flags, and `more`; each
-    /// once.
+    /// All contenders to run: the references, those named on the command line, lull with further flags, and
+    /// `more`; each once.
     pub fn contenders(
         &self,
         named: impl IntoIterator<Item = Contender>,
@@ -76,8 +77,8 @@ impl Common {
         all
     }
 
-    /// Facts of the machine, and what keeps its CPUs awake: to be held as long as something is measured. `directory` is that
-    /// of the work.
+    /// Facts of the machine, and what keeps its CPUs awake: to be held as long as something is measured.
+    /// `directory` is that of the work.
     pub fn prepare(&self, directory: &Path, program: &Program) -> (Host, Awake) {
         let awake = if self.awake { Awake::keep() } else { Awake::doze() };
         if self.awake && !awake.is_kept() {
@@ -119,8 +120,8 @@ impl Common {
         Err(Error::Argument { argument: format!("--lull {}", exe.display()), problem })
     }
 
-    /// The contender that is started: a run of lull, whatever its policy, with the experiment's flags first; then those for every lull and its
-    /// own, or its policy with this window. Its name in the records stays.
+    /// The contender that is started: a run of lull, whatever its policy, with the experiment's flags first;
+    /// then those for every lull and its own, or its policy with this window. Its name in the records stays.
     pub fn started(&self, contender: &Contender, first: &[String], smart_window: Nanos) -> Contender {
         let own: Vec<String> = match (contender, contender.policy_flags(smart_window)) {
             (Contender::Lull(own), _) => words(&self.lull_args).chain(own.iter().cloned()).collect(),

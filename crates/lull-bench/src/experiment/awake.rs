@@ -1,14 +1,15 @@
 //! Idle CPUs that stay awake while something is measured.
 //!
-//! Problem: a CPU that falls idle sleeps, and takes time to come back; a virtual one is given to others meanwhile. Background
-//! work keeps CPUs from that, so a foreground can be *faster* beside it than alone, by more than background costs it. That is so in daily
-//! life, too, and hides what else background costs.
+//! Problem: a CPU that falls idle sleeps, and takes time to come back; a virtual one is given to others
+//! meanwhile. Background work keeps CPUs from that, so a foreground can be *faster* beside it than alone, by
+//! more than background costs it. That is so in daily life, too, and hides what else background costs.
 //!
-//! Approach: what latency tests of the kernel do. While the file `/dev/cpu_dma_latency` is held open with a bound of 0 µs in it, idle CPUs
-//! wait in a loop, and are woken without an interrupt. The kernel forgets the bound when the file is closed, also by SIGKILL.
+//! Approach: what latency tests of the kernel do. While the file `/dev/cpu_dma_latency` is held open with a
+//! bound of 0 µs in it, idle CPUs wait in a loop, and are woken without an interrupt. The kernel forgets the
+//! bound when the file is closed, also by SIGKILL.
 //!
-//! Edge cases: an ordinary user may not open it, and a kernel without idle states has no such loop: CPUs then sleep as ever.
-//! Whether it was held stands in the facts of the host.
+//! Edge cases: an ordinary user may not open it, and a kernel without idle states has no such loop: CPUs then
+//! sleep as ever. Whether it was held stands in the facts of the host.
 //!
 //! Source: the kernel's *PM Quality of Service interface*.
 

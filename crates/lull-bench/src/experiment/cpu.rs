@@ -5,12 +5,13 @@
 //!  case ──▶ round 1: lull  alone  sched-idle  headroom  none …     shuffled anew in every round, from the seed
 //!           round 2: …                                             the same arrivals for every contender of a round
 //! ```
-//! Requests are a fixed number of reads, found once, so that every contender's foreground has the same work; their
-//! arrivals are fixed by the round's seed, so that every contender of a round meets the same bursts. In the counted time the
-//! background runs and pauses in turns ([beats](crate::beats)), so that each run is compared with itself. Contenders that
-//! learn get time to settle before the counting begins, the others a short warm-up. A [policy](Contender::Policy) learns with
-//! the foreground at work: it is started together with it, the others before it. For lull, the summary that it writes is
-//! kept, so that the slowdown that it reports can be held against the one measured here.
+//! Requests are a fixed number of reads, found once, so that every contender's foreground has the same work;
+//! their arrivals are fixed by the round's seed, so that every contender of a round meets the same bursts. In
+//! the counted time the background runs and pauses in turns ([beats](crate::beats)), so that each run is
+//! compared with itself. Contenders that learn get time to settle before the counting begins, the others a
+//! short warm-up. A [policy](Contender::Policy) learns with the foreground at work: it is started together
+//! with it, the others before it. For lull, the summary that it writes is kept, so that the slowdown that it
+//! reports can be held against the one measured here.
 
 use std::path::Path;
 
@@ -90,7 +91,8 @@ fn measure(args: &CpuArgs, case: &Case, bench: &mut Measurement<'_>) -> Result<(
     })
 }
 
-/// The flags by which lull is told how much it may cost in this case, and what to say if it does not know them.
+/// The flags by which lull is told how much it may cost in this case, and what to say if it does not know
+/// them.
 fn promise(args: &CpuArgs, case: &Case, program: &Program) -> (Vec<String>, Option<String>) {
     let wanted = case.max_slowdown.or(args.max_slowdown.as_deref());
     let Some(wanted) = wanted else { return (Vec::new(), None) };

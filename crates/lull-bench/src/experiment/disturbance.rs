@@ -1,6 +1,8 @@
-//! What others had of the machine while a trial ran: other processes, the kernel's threads, the harness, and the hypervisor.
+//! What others had of the machine while a trial ran: other processes, the kernel's threads, the harness, and
+//! the hypervisor.
 //!
-//! It is what the machine has used less what foreground and background have, so it is only known where both are.
+//! It is what the machine has used less what foreground and background have, so it is only known where both
+//! are.
 
 use lull_core::Nanos;
 use lull_linux::sense::machine::MachineTimes;
@@ -39,7 +41,8 @@ impl Around {
 }
 
 impl Spent {
-    /// What is left beside so many seconds of processor time of the foreground and of the background; none: not known.
+    /// What is left beside so many seconds of processor time of the foreground and of the background; none:
+    /// not known.
     pub(crate) fn beside(self, foreground_s: Option<f64>, background_s: Option<f64>) -> Option<Disturbance> {
         let busy_s = self.times.busy().as_secs_f64();
         let others = foreground_s.zip(background_s).map(|(front, back)| busy_s - front - back);

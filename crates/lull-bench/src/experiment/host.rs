@@ -50,8 +50,8 @@ fn autogroup_applies() -> bool {
     cpu::autogroup(&root, &CgroupFacts::read(&root, false)).applies
 }
 
-/// The whole disk behind a directory, as named under `/sys/block`; none on overlay, network and memory file systems
-/// and where a file system spans disks.
+/// The whole disk behind a directory, as named under `/sys/block`; none on overlay, network and memory file
+/// systems and where a file system spans disks.
 pub fn disk_of(directory: &Path) -> Option<String> {
     let device = stat(directory).ok()?.st_dev;
     let link = PathBuf::from(format!("/sys/dev/block/{}:{}", major(device), minor(device)));

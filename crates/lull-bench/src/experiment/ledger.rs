@@ -1,7 +1,7 @@
 //! The log and the records of a measurement, and the rounds that fill them.
 //!
-//! Every run is told in one line and appended to the records as it ends. What could not be measured is told and recorded
-//! the same way, and the others go on; only an interruption ends the measurement.
+//! Every run is told in one line and appended to the records as it ends. What could not be measured is told
+//! and recorded the same way, and the others go on; only an interruption ends the measurement.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -41,8 +41,8 @@ impl Ledger {
         Ok(Self { out, runs: 0, autogroup, done: HashSet::new(), told: Vec::new() })
     }
 
-    /// Goes on with the measurement in the records of a directory, if it was begun on this host by this program with this seed;
-    /// begins one otherwise. What was done is not done again.
+    /// Goes on with the measurement in the records of a directory, if it was begun on this host by this
+    /// program with this seed; begins one otherwise. What was done is not done again.
     pub fn resume(directory: &Path, host: Host) -> Result<Self, Error> {
         if !directory.join(record::FILE_NAME).exists() {
             return Self::open(directory, host);
@@ -92,8 +92,8 @@ impl Ledger {
         Err(Error::Unmet { what: "anything to report".to_owned(), detail })
     }
 
-    /// Runs every contender once in every round, in an order of the round's own. The names of case and contender, and the place in the
-    /// order, are added to what `one` returns.
+    /// Runs every contender once in every round, in an order of the round's own. The names of case and
+    /// contender, and the place in the order, are added to what `one` returns.
     pub fn rounds(
         &mut self,
         case: &str,
@@ -140,8 +140,8 @@ impl Ledger {
     }
 }
 
-/// The contenders in the order of one round of a case; the same case, seed and round give the same order. Cases differ, so that who
-/// comes after whom is not the same in all of them.
+/// The contenders in the order of one round of a case; the same case, seed and round give the same order.
+/// Cases differ, so that who comes after whom is not the same in all of them.
 pub fn shuffled(contenders: &[Contender], case: &str, seed: u64, round: u32) -> Vec<Contender> {
     let mut order = contenders.to_vec();
     let place = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round));

@@ -33,7 +33,8 @@ impl Setup<'_> {
         self.common.started(contender, first, self.smart_window)
     }
 
-    /// Selects the scheduler that a contender needs, or else this one, for `disk` or else the disk of the work.
+    /// Selects the scheduler that a contender needs, or else this one, for `disk` or else the disk of the
+    /// work.
     ///
     /// # Errors
     /// When it cannot be selected.
@@ -83,7 +84,8 @@ impl<'a> Measurement<'a> {
         Ok(Self { setup, ledger: open(&common.out, host)?, _awake: awake })
     }
 
-    /// Those contenders that can run a case on `disk`, or else on the disk of the work; the others are recorded. `obstacle` is the case's own.
+    /// Those contenders that can run a case on `disk`, or else on the disk of the work; the others are
+    /// recorded. `obstacle` is the case's own.
     ///
     /// # Errors
     /// When that cannot be recorded, or after an interruption.

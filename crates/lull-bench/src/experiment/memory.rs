@@ -5,12 +5,13 @@
 //!     ├─ the foreground
 //!     └─ the contender's command … lull run … the job        limit: in a group of its own, below
 //! ```
-//! A limited group stands for a small machine: what is in it competes for its memory as on a machine of that size, and the
-//! control (lull with all its processes) has to fit in too. Files are read once, then made cold, and what a run wrote is removed and
-//! synced, before the next one. Bounds on dirty pages are pinned to the kernel's own for all contenders but `dirty-bytes`, and divided
-//! as files are. A run in which the job did nothing beside the cached files or the log is not counted.
-//! The quiet cases run to their end without a foreground. With `--figures` the small machine is that of the Linger paper's figures and
-//! tables instead ([`figures`]).
+//! A limited group stands for a small machine: what is in it competes for its memory as on a machine of that
+//! size, and the control (lull with all its processes) has to fit in too. Files are read once, then made
+//! cold, and what a run wrote is removed and synced, before the next one. Bounds on dirty pages are pinned to
+//! the kernel's own for all contenders but `dirty-bytes`, and divided as files are. A run in which the job
+//! did nothing beside the cached files or the log is not counted. The quiet cases run to their end without a
+//! foreground. With `--figures` the small machine is that of the Linger paper's figures and tables instead
+//! ([`figures`]).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -210,7 +211,8 @@ fn one(args: &MemoryArgs, setup: &Setup<'_>, case: &Case, contender: &Contender)
     Ok(run)
 }
 
-/// Whether a run is one of its contender. At its defaults lull leaves a job that is young or small to the kernel: that is told, and counts.
+/// Whether a run is one of its contender. At its defaults lull leaves a job that is young or small to the
+/// kernel: that is told, and counts.
 fn had(
     args: &MemoryArgs,
     contender: &Contender,

@@ -4,8 +4,9 @@
 //!  a test network for every run       left: the job (nsenter … lull run … net-flood) ──▶ right: counted
 //!  (namespaces, a shaped link)        left: the foreground                           ──▶ right: counted
 //! ```
-//! Each run has a network of its own, so that no queue and no connection outlives it. Both classes are judged by what
-//! arrives. Nothing leaves the namespaces. The job is started in the left one; lull, where it is the contender, too.
+//! Each run has a network of its own, so that no queue and no connection outlives it. Both classes are judged
+//! by what arrives. Nothing leaves the namespaces. The job is started in the left one; lull, where it is the
+//! contender, too.
 
 use std::path::Path;
 

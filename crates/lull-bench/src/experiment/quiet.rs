@@ -1,10 +1,11 @@
 //! The cases without a foreground: what control costs a job that has the machine to itself.
 //!
-//! Each job runs to its end, without and with lull; the wall-clock time from start to exit is compared. Caches are made
-//! cold before tar and sha256sum; the compile starts from `make clean` with warm caches. The checksums that sha256sum
-//! prints must be the same under every contender. The start-up case runs `true` many times in one run: its
-//! wall-clock time is that of one, the median. The cached-reads case makes [`CALLS`] reads that all hit the page cache: the
-//! difference of two runs, divided by their number, is what a gate costs per call.
+//! Each job runs to its end, without and with lull; the wall-clock time from start to exit is compared.
+//! Caches are made cold before tar and sha256sum; the compile starts from `make clean` with warm caches. The
+//! checksums that sha256sum prints must be the same under every contender. The start-up case runs `true` many
+//! times in one run: its wall-clock time is that of one, the median. The cached-reads case makes [`CALLS`]
+//! reads that all hit the page cache: the difference of two runs, divided by their number, is what a gate
+//! costs per call.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hasher};
@@ -131,7 +132,8 @@ impl Quiet {
     }
 }
 
-/// `tar` of a directory into a pipe that the harness empties (GNU tar reads nothing when it writes to /dev/null).
+/// `tar` of a directory into a pipe that the harness empties (GNU tar reads nothing when it writes to
+/// /dev/null).
 pub fn tar(root: &Path) -> Vec<OsString> {
     let mut argv = words("tar cf - -C");
     argv.extend([root.into(), ".".into()]);

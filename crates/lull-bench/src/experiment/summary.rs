@@ -1,8 +1,8 @@
 //! What lull tells of a run of its own: its summary, in a file that goes with this value.
 //!
-//! A control that could not have what it needs (no right to load BPF, no such group) lets the job go on, as it should; its run is
-//! then no measurement of the control. So what the summary says was missing stands in the run's notes, and with
-//! [`SummaryFile::had`] an experiment asks for what it is about.
+//! A control that could not have what it needs (no right to load BPF, no such group) lets the job go on, as
+//! it should; its run is then no measurement of the control. So what the summary says was missing stands in
+//! the run's notes, and with [`SummaryFile::had`] an experiment asks for what it is about.
 
 use std::path::Path;
 
@@ -56,8 +56,8 @@ impl SummaryFile {
         }
     }
 
-    /// The summary, and whether the run measures its contender: of a run of lull, whatever its policy, that there is one, and that it was in
-    /// control to the end.
+    /// The summary, and whether the run measures its contender: of a run of lull, whatever its policy, that
+    /// there is one, and that it was in control to the end.
     pub fn of(&self, contender: &Contender, notes: &mut Vec<String>) -> (Option<Value>, bool) {
         if !contender.is_run() {
             return (None, true);
@@ -68,7 +68,8 @@ impl SummaryFile {
         (summary, counts)
     }
 
-    /// Whether a run measures its contender: of lull, that it had the resource, which is then a part of its summary.
+    /// Whether a run measures its contender: of lull, that it had the resource, which is then a part of its
+    /// summary.
     pub fn had(&self, contender: &Contender, part: &str, notes: &mut Vec<String>) -> bool {
         if !matches!(contender, Contender::Lull(_)) {
             return true;

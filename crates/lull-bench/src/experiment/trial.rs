@@ -6,11 +6,12 @@
 //!  samples       ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·    ·     every 10 ms
 //!                                               └── bytes at both ends ┘
 //! ```
-//! A foreground that [goes first](Foreground::goes_first) is started before the background, and counts from when it has what it
-//! needs. The background's bytes at the window's ends are interpolated between samples of its counter, so it needs no protocol
-//! with the foreground. With [beats](crate::beats) the job's load is paused and goes on in the counted time. If the background
-//! ends first (a `tar` that is done), the foreground is stopped and the window
-//! ends there. All time stamps are CLOCK_MONOTONIC, which the processes share.
+//! A foreground that [goes first](Foreground::goes_first) is started before the background, and counts from
+//! when it has what it needs. The background's bytes at the window's ends are interpolated between samples of
+//! its counter, so it needs no protocol with the foreground. With [beats](crate::beats) the job's load is
+//! paused and goes on in the counted time. If the background ends first (a `tar` that is done), the
+//! foreground is stopped and the window ends there. All time stamps are CLOCK_MONOTONIC, which the processes
+//! share.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
@@ -53,7 +54,8 @@ pub struct Tick {
     pub background: Option<i32>,
 }
 
-/// Runs them; `observe` is called about every 10 ms. The record has what was started, what was done, and what a reader should know.
+/// Runs them; `observe` is called about every 10 ms. The record has what was started, what was done, and what
+/// a reader should know.
 pub fn run(
     foreground: Option<&Foreground>,
     job: Option<Job>,

@@ -1,9 +1,11 @@
 //! Background: a fixed number of random reads in flight through libaio, as databases do.
 //!
-//! The four system calls are made directly: every finished read is replaced by one `io_submit` of a single new one, so
-//! that a gate on `io_submit` sees each request. O_DIRECT always; without it libaio is synchronous.
+//! The four system calls are made directly: every finished read is replaced by one `io_submit` of a single
+//! new one, so that a gate on `io_submit` sees each request. O_DIRECT always; without it libaio is
+//! synchronous.
 //!
-//! On stop the reads in flight are waited for, so that the kernel never writes into freed buffers; they count.
+//! On stop the reads in flight are waited for, so that the kernel never writes into freed buffers; they
+//! count.
 
 use std::io;
 use std::ptr;
@@ -52,7 +54,8 @@ impl Queue {
     fn submit(&self, block: *mut libc::iocb) -> Result<(), Error> {
         loop {
             let mut list = [block];
-            // SAFETY: `list` holds one pointer to an iocb that, with its buffer, outlives the request (see `run`).
+            // SAFETY: `list` holds one pointer to an iocb that, with its buffer, outlives the request (see
+            // `run`).
             let result = unsafe { libc::syscall(libc::SYS_io_submit, self.0, 1_i64, list.as_mut_ptr()) };
             if result == 1 {
                 return Ok(());

@@ -1,15 +1,17 @@
 //! An open-loop client of a server: requests at times fixed in advance, over connections that stay open.
 //!
-//! The usual closed-loop clients send the next request when the last one is answered. A server that stalls for a second is
-//! then asked nothing for a second, and the stall is counted once instead of for everyone who would have come (*coordinated
-//! omission*). Here the instants are fixed ([`Arrivals`]), at a constant rate or at random; each request goes out on the first
-//! idle connection, waits here if there is none, and is measured from the instant at which it should have arrived.
+//! The usual closed-loop clients send the next request when the last one is answered. A server that stalls
+//! for a second is then asked nothing for a second, and the stall is counted once instead of for everyone who
+//! would have come (*coordinated omission*). Here the instants are fixed ([`Arrivals`]), at a constant rate
+//! or at random; each request goes out on the first idle connection, waits here if there is none, and is
+//! measured from the instant at which it should have arrived.
 //!
 //! ```text
 //!  arrivals ──▶ waiting ──▶ idle connection: send ──▶ answer complete: now − arrival ──▶ histogram
 //! ```
-//! One thread, one poll. Requests that are not answered [`DRAIN`] after the last arrival are given up and counted so. Latencies are
-//! those of all arrivals; throughput is what was answered before the counted time ended.
+//! One thread, one poll. Requests that are not answered [`DRAIN`] after the last arrival are given up and
+//! counted so. Latencies are those of all arrivals; throughput is what was answered before the counted time
+//! ended.
 //!
 //! | protocol | request |
 //! |---|---|

@@ -3,12 +3,13 @@
 //! ```text
 //!  edit unit k ──▶ make: compiles one file, links ──▶ latency ──▶ think (exponential) ──▶ edit unit k + 1 …
 //! ```
-//! A closed loop, as people are: who waits for the compiler does not edit meanwhile. So the rate falls when it is slow, and both are
-//! reported. A compile takes a large part of a second, so a window of ten seconds holds few; its p99 is its longest.
+//! A closed loop, as people are: who waits for the compiler does not edit meanwhile. So the rate falls when
+//! it is slow, and both are reported. A compile takes a large part of a second, so a window of ten seconds
+//! holds few; its p99 is its longest.
 //!
-//! Edge cases: think times begin anew with the counting, so that they do not depend on how long the warm-up was. A compile that is
-//! running when the window ends is finished and counted. Each edit adds a comment line to the file; the
-//! project is made anew when it is gone.
+//! Edge cases: think times begin anew with the counting, so that they do not depend on how long the warm-up
+//! was. A compile that is running when the window ends is finished and counted. Each edit adds a comment line
+//! to the file; the project is made anew when it is gone.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! Opening what a load reads, and buffers that O_DIRECT accepts.
 //!
-//! Positions are whole blocks within the file; a tail shorter than a block is never read. Regular files and block
-//! devices are both measured by seeking to their end, as `stat` gives no size for a device.
+//! Positions are whole blocks within the file; a tail shorter than a block is never read. Regular files and
+//! block devices are both measured by seeking to their end, as `stat` gives no size for a device.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fs::{File, OpenOptions};

@@ -5,11 +5,12 @@
 //! | memory | adds one to every word of a large buffer, front to back, over and over | bytes passed, by the megabyte |
 //! | integer | a chain of multiplications in registers | iterations, by the million |
 //!
-//! A memory hog reads and writes every cache line: it takes the memory bus and the shared cache from everyone on any
-//! CPU. An integer hog takes nothing but its CPU. Both count into the progress file piece by piece ([`PIECE`]), so the
-//! count is right at any time, also while they are frozen or after they were killed.
+//! A memory hog reads and writes every cache line: it takes the memory bus and the shared cache from everyone
+//! on any CPU. An integer hog takes nothing but its CPU. Both count into the progress file piece by piece
+//! ([`PIECE`]), so the count is right at any time, also while they are frozen or after they were killed.
 //!
-//! As a foreground that never sleeps ([`spin`]) a piece is a request: its latency is the time that the piece took.
+//! As a foreground that never sleeps ([`spin`]) a piece is a request: its latency is the time that the piece
+//! took.
 
 use std::hint::black_box;
 use std::io::Read;

@@ -7,12 +7,13 @@
 //! | `net-flood` | background | sends as fast as it may; what arrives is counted elsewhere ([`receiver`]) |
 //! | `net-fetch` | background | receives as fast as it comes from a [`sender`] |
 //!
-//! A foreground load has both of its ends: threads in two network namespaces, which are given as paths. So it can say
-//! what arrived in its window, which is what a user has of a transfer, and not what a socket's buffer took. Beside a transfer, small
-//! datagrams can measure the round trip ([`probe`]).
+//! A foreground load has both of its ends: threads in two network namespaces, which are given as paths. So it
+//! can say what arrived in its window, which is what a user has of a transfer, and not what a socket's buffer
+//! took. Beside a transfer, small datagrams can measure the round trip ([`probe`]).
 //!
-//! *Intensity* is the share of time in which a sender sends, as in the paper: slices of sending with pauses between them.
-//! Connections of the foreground have the paper's buffers and the same congestion control everywhere.
+//! *Intensity* is the share of time in which a sender sends, as in the paper: slices of sending with pauses
+//! between them. Connections of the foreground have the paper's buffers and the same congestion control
+//! everywhere.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};

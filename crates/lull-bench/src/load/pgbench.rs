@@ -1,23 +1,27 @@
 //! pgbench at a rate, with every transaction in its log.
 //!
-//! With `--rate` pgbench fixes the times of transactions in advance (Poisson arrivals) and counts each from its scheduled time,
-//! the wait for a free session included: an open loop. Its own report knows means only, so the log is read: one line per
-//! transaction with its duration and the time at which it ended. What was scheduled within the window is counted.
+//! With `--rate` pgbench fixes the times of transactions in advance (Poisson arrivals) and counts each from
+//! its scheduled time, the wait for a free session included: an open loop. Its own report knows means only,
+//! so the log is read: one line per transaction with its duration and the time at which it ended. What was
+//! scheduled within the window is counted.
 //!
-//! The transactions that come close together make the longest requests, so contenders with different warm-ups are compared by the same ones:
-//! a pgbench with the seed begins a second before the window, and the rest of the warm-up is another one's, which ends as it begins.
+//! The transactions that come close together make the longest requests, so contenders with different warm-ups
+//! are compared by the same ones: a pgbench with the seed begins a second before the window, and the rest of
+//! the warm-up is another one's, which ends as it begins.
 //!
 //! ```text
 //!   warm-up: pgbench, other seed, not logged     │ pgbench, the seed ……………………………………………… +2 s
 //!   ─────────────────────────────────────────────┼──── LEAD ────┼──── window ────┼──────────▶
 //! ```
 //!
-//! Edge cases: of a warm-up shorter than that there is only the second, and the window holds other transactions than after a longer
-//! one. pgbench writes its log when it ends, so it runs for the window's length by itself, and two seconds longer. What it was to
-//! begin within the window and had not begun when it ends is never logged: it begins transactions in their order, so these are those
-//! after the last one that is logged. They are counted as given up, at the rate, with their age when pgbench ended. A window that is cut
-//! short counts what was logged until then; one that is never begun counts nothing. The log's times are of the wall clock, whose distance to the monotonic clock is taken once, at the start: a
-//! step of the wall clock within a run would shift the window.
+//! Edge cases: of a warm-up shorter than that there is only the second, and the window holds other
+//! transactions than after a longer one. pgbench writes its log when it ends, so it runs for the window's
+//! length by itself, and two seconds longer. What it was to begin within the window and had not begun when it
+//! ends is never logged: it begins transactions in their order, so these are those after the last one that is
+//! logged. They are counted as given up, at the rate, with their age when pgbench ended. A window that is cut
+//! short counts what was logged until then; one that is never begun counts nothing. The log's times are of
+//! the wall clock, whose distance to the monotonic clock is taken once, at the start: a step of the wall
+//! clock within a run would shift the window.
 //!
 //! Source: <https://www.postgresql.org/docs/current/pgbench.html>, `--rate` and "Per-Transaction Logging".
 
@@ -36,7 +40,8 @@ use crate::{Error, clock};
 /// Runs when nobody says for how long.
 const DEFAULT_SECONDS: f64 = 10.0;
 
-/// How long pgbench goes on after the window, so that transactions that are late at its end are logged with their delay.
+/// How long pgbench goes on after the window, so that transactions that are late at its end are logged with
+/// their delay.
 const AFTER: Nanos = Nanos::from_secs(2);
 
 /// How long before the window the counted pgbench begins: its sessions are made and warm when it is counted.
@@ -139,8 +144,8 @@ fn count(all: &[Transaction], at: impl Fn(u64) -> Nanos, [begun, ended]: [Nanos;
     (latencies, in_time)
 }
 
-/// When the transactions were due within the window that pgbench never began, at its constant mean gap. None if it kept up: then the last
-/// one that it began was due after the window, or ended long before pgbench did.
+/// When the transactions were due within the window that pgbench never began, at its constant mean gap. None
+/// if it kept up: then the last one that it began was due after the window, or ended long before pgbench did.
 fn never_begun(
     all: &[Transaction],
     at: impl Fn(u64) -> Nanos,

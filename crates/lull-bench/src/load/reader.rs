@@ -6,9 +6,10 @@
 //!      think ◀──────────────────────── record
 //!        fixed or exponential, to an absolute time
 //! ```
-//! Requests issued during the warm-up are served like all others but not counted: they give an automatic controller the
-//! time to settle, equally for every contender. A request that was begun before the stop is finished and counted. Its
-//! throughput is the foreground's progress: with a think time of 200 µs, a latency that grows by 10 µs costs about 4%.
+//! Requests issued during the warm-up are served like all others but not counted: they give an automatic
+//! controller the time to settle, equally for every contender. A request that was begun before the stop is
+//! finished and counted. Its throughput is the foreground's progress: with a think time of 200 µs, a latency
+//! that grows by 10 µs costs about 4%.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;

@@ -1,9 +1,9 @@
-//! The work of one request: a fixed number of random reads over a buffer, each address depending on the value read
-//! before it, as when following pointers.
+//! The work of one request: a fixed number of random reads over a buffer, each address depending on the value
+//! read before it, as when following pointers.
 //!
-//! A fixed number, not a fixed time: whatever disturbs the request (a cold cache, a busy memory bus, a preemption)
-//! makes it longer, and that is what is measured. The number that takes a given time is found once per measurement,
-//! while nothing else runs ([`calibrate`]), and then used for every contender.
+//! A fixed number, not a fixed time: whatever disturbs the request (a cold cache, a busy memory bus, a
+//! preemption) makes it longer, and that is what is measured. The number that takes a given time is found
+//! once per measurement, while nothing else runs ([`calibrate`]), and then used for every contender.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -74,7 +74,8 @@ pub fn reads_for(service: Nanos, batch: u64, times: &mut [Nanos]) -> Option<u64>
     Some(whole(batch as f64 * service.as_nanos() as f64 / median.as_nanos() as f64).max(1))
 }
 
-/// The number of reads over a buffer of this size that takes `service` of processor time, found over two seconds.
+/// The number of reads over a buffer of this size that takes `service` of processor time, found over two
+/// seconds.
 ///
 /// What disturbs makes reads slower, never faster, so the pass that made most of them counts.
 pub fn calibrate(service: Nanos, buffer: Bytes) -> Result<u64, Error> {

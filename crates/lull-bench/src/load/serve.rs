@@ -4,14 +4,14 @@
 //!  generator: sleep until the next arrival ──▶ pipe ──▶ server: wait, work, record
 //!             (absolute time, slack 1 ns)                latency = end of work - scheduled arrival
 //! ```
-//! Two threads with a pipe between them, so that every request has a real wake-up, as in a server. Latency counts from
-//! the *scheduled* arrival: what the generator lost by being preempted, what the request waited in the pipe, and what
-//! the work itself took. Arrivals are those of [`arrivals`](crate::load::arrivals), the work is that of
-//! [`request`](crate::load::request).
+//! Two threads with a pipe between them, so that every request has a real wake-up, as in a server. Latency
+//! counts from the *scheduled* arrival: what the generator lost by being preempted, what the request waited
+//! in the pipe, and what the work itself took. Arrivals are those of [`arrivals`](crate::load::arrivals), the
+//! work is that of [`request`](crate::load::request).
 //!
-//! Arrivals during the warm-up are served but not counted. At the end of the window the server goes on with what is
-//! in the pipe, for at most [`DRAIN`]; a request that is not begun by then counts with its age, which is less than its
-//! latency would have been, and is told as unfinished.
+//! Arrivals during the warm-up are served but not counted. At the end of the window the server goes on with
+//! what is in the pipe, for at most [`DRAIN`]; a request that is not begun by then counts with its age, which
+//! is less than its latency would have been, and is told as unfinished.
 
 use std::fs::File;
 use std::io::{Read, Write};

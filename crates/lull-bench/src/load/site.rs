@@ -3,11 +3,13 @@
 //! ```text
 //!  N clients: ask, wait, ask again ──▶ site: accept, fork ──▶ child: random numbers, 1 KB of answer, exit
 //! ```
-//! As a CGI program does, each request runs in a process of its own, so that the scheduler sees as many of a site as it has clients. The
-//! clients are a closed loop: throughput and response time say the same thing twice, as in the paper's figures 4 and 5. Requests that are
-//! not answered when the counted time ends do not count.
+//! As a CGI program does, each request runs in a process of its own, so that the scheduler sees as many of a
+//! site as it has clients. The clients are a closed loop: throughput and response time say the same thing
+//! twice, as in the paper's figures 4 and 5. Requests that are not answered when the counted time ends do not
+//! count.
 //!
-//! HTTP/1.0, one request per connection. The connection waits in the listening socket's queue while the site has no CPU.
+//! HTTP/1.0, one request per connection. The connection waits in the listening socket's queue while the site
+//! has no CPU.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

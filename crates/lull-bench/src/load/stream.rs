@@ -1,7 +1,7 @@
 //! Background: one buffered sequential reader, as a copy or a checksum is, always cold.
 //!
-//! The page cache reads ahead for it. What it has passed is dropped ([`DROP_BEHIND`] at a time), so that the next pass
-//! comes from the disk again and other files keep their pages. With `keep` nothing is dropped.
+//! The page cache reads ahead for it. What it has passed is dropped ([`DROP_BEHIND`] at a time), so that the
+//! next pass comes from the disk again and other files keep their pages. With `keep` nothing is dropped.
 
 use std::os::unix::fs::FileExt;
 

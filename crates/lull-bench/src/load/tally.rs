@@ -1,4 +1,5 @@
-//! The course of a background load: from its start until its time is up, its requests are made, or it is asked to stop.
+//! The course of a background load: from its start until its time is up, its requests are made, or it is
+//! asked to stop.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,7 +51,8 @@ impl Tally {
         Self::begin(common.progress.as_deref(), common.seconds, common.requests)
     }
 
-    /// Whether to make one more request, which is then taken from those that are left. Waits while the load is paused.
+    /// Whether to make one more request, which is then taken from those that are left. Waits while the load
+    /// is paused.
     pub fn goes_on(&self) -> bool {
         if let Some(progress) = &self.progress {
             progress.wait_while_paused(stop::requested);
@@ -69,7 +71,8 @@ impl Tally {
         }
     }
 
-    /// Sleeps until what was done is no more than so many megabits per second, if there is such a limit. Short waits are left out.
+    /// Sleeps until what was done is no more than so many megabits per second, if there is such a limit.
+    /// Short waits are left out.
     pub fn keep_to(&self, rate_mbit: Option<u32>, step: Nanos) {
         let Some(rate) = rate_mbit else { return };
         // Megabits per second are bits per microsecond.

@@ -1,7 +1,7 @@
 //! Think time between two requests of a closed loop: none, fixed, or exponential with a given mean.
 //!
-//! Exponential think times make a closed loop whose busy share is `s / (s + t)` for mean service time `s` and mean think
-//! time `t`; [`for_intensity`] solves that for `t`.
+//! Exponential think times make a closed loop whose busy share is `s / (s + t)` for mean service time `s` and
+//! mean think time `t`; [`for_intensity`] solves that for `t`.
 
 use lull_core::Nanos;
 
@@ -42,8 +42,8 @@ impl Think {
     }
 }
 
-/// Think times of a warm-up and then of the counted time. Where they are random, those that are counted are a sequence of their own,
-/// so that they do not depend on how long the warm-up was.
+/// Think times of a warm-up and then of the counted time. Where they are random, those that are counted are a
+/// sequence of their own, so that they do not depend on how long the warm-up was.
 #[derive(Clone, Debug)]
 pub struct Warmed {
     now: Think,
@@ -58,8 +58,8 @@ impl Warmed {
         Self { now: think(!seed), counted: (spread == Spread::Exponential).then(|| (begun, think(seed))) }
     }
 
-    /// When a think time is over that began at `last`. The first one that would end in the counted time begins anew with that:
-    /// exponential times have no memory, so that this changes nothing else.
+    /// When a think time is over that began at `last`. The first one that would end in the counted time
+    /// begins anew with that: exponential times have no memory, so that this changes nothing else.
     pub fn next_after(&mut self, last: Nanos) -> Nanos {
         let next = last.plus(self.now.next_span());
         let Some((begun, counted)) = self.counted.take_if(|(begun, _)| next >= *begun) else { return next };
@@ -68,7 +68,8 @@ impl Warmed {
     }
 }
 
-/// The mean think time with which a closed loop of mean service time `service` is busy for `percent` of the time.
+/// The mean think time with which a closed loop of mean service time `service` is busy for `percent` of the
+/// time.
 pub fn for_intensity(service: Nanos, percent: u64) -> Nanos {
     let percent = percent.clamp(1, 100);
     Nanos(service.as_nanos().saturating_mul(100 - percent) / percent)

@@ -1,8 +1,8 @@
 //! Foreground: how late a sleeping thread wakes up, as `cyclictest` measures it, at normal priority.
 //!
-//! One thread per CPU, pinned to it, sleeps to an absolute time every interval and records by how much it overslept. The
-//! instants are fixed in advance: after a late wake-up the next ones are not moved, so a stall of ten intervals counts ten
-//! times, as it would for ten timers.
+//! One thread per CPU, pinned to it, sleeps to an absolute time every interval and records by how much it
+//! overslept. The instants are fixed in advance: after a late wake-up the next ones are not moved, so a stall
+//! of ten intervals counts ten times, as it would for ten timers.
 
 use std::thread;
 

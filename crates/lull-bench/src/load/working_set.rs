@@ -4,11 +4,12 @@
 //!   fill every page ──ready──▶ ┌─ touch some random pages, compute ─┐
 //!                              └───── latency, one request ◀────────┘
 //! ```
-//! A page that was taken away comes back by a fault, which the request that touches it pays for: so the rate of requests
-//! tells how long the process would take for a fixed amount of work. Pages hold random bytes, and each touch writes to its
-//! page, so that pages which go must be written first. With `fill_only` a piece of filling is the request, and the process
-//! ends when the set is full: the time in which a new process gets its memory. With `rest` it pauses after every request, from the start
-//! or from a given time on, as a process does that waits for a disk: it then uses little of the CPU and of its pages.
+//! A page that was taken away comes back by a fault, which the request that touches it pays for: so the rate
+//! of requests tells how long the process would take for a fixed amount of work. Pages hold random bytes, and
+//! each touch writes to its page, so that pages which go must be written first. With `fill_only` a piece of
+//! filling is the request, and the process ends when the set is full: the time in which a new process gets
+//! its memory. With `rest` it pauses after every request, from the start or from a given time on, as a
+//! process does that waits for a disk: it then uses little of the CPU and of its pages.
 //!
 //! Units: pages of the kernel; progress is counted in bytes of pages touched.
 

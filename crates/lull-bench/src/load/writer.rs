@@ -6,8 +6,8 @@
 //!            └────────────────────────────────┘
 //!   copy:  write blocks to the end of the file, then from its beginning again; never fsync, unless asked at the end
 //! ```
-//! The log grows: each fsync commits the file system's journal too, which waits for whatever else is in the same
-//! transaction. Both begin with an empty file and leave it behind: whoever made the place removes it.
+//! The log grows: each fsync commits the file system's journal too, which waits for whatever else is in the
+//! same transaction. Both begin with an empty file and leave it behind: whoever made the place removes it.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

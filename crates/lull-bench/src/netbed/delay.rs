@@ -3,9 +3,9 @@
 //! ```text
 //!   left's TUN ──read at t──▶ queue ──at t + delay, write──▶ right's TUN      and the other way round
 //! ```
-//! Packets of one direction keep their order. A TUN device hands over a packet as soon as the queueing discipline above
-//! lets it go, so the rate is the shaper's and the queue stays where it belongs. A packet that the other device does not
-//! take (its queue is full, it is down) is lost, as on a wire.
+//! Packets of one direction keep their order. A TUN device hands over a packet as soon as the queueing
+//! discipline above lets it go, so the rate is the shaper's and the queue stays where it belongs. A packet
+//! that the other device does not take (its queue is full, it is down) is lost, as on a wire.
 //!
 //! Edge cases: a thread that is not scheduled in time delivers late, and then several packets at once.
 

@@ -1,6 +1,7 @@
 //! A network namespace without a name, held by a descriptor.
 //!
-//! `unshare` and `setns` move the calling thread alone, so both happen in threads of their own, which end there.
+//! `unshare` and `setns` move the calling thread alone, so both happen in threads of their own, which end
+//! there.
 
 use std::fs::File;
 use std::io;
@@ -71,9 +72,9 @@ impl Namespace {
     /// Makes `command` run inside.
     pub fn confine(&self, command: &mut Command) {
         let handle = self.handle.as_raw_fd();
-        // SAFETY: between fork and exec only setns is called, which is async-signal-safe. The number stays that of the
-        // handle as long as this namespace is not dropped before the command is started; a number that is no namespace
-        // any more is refused by the kernel.
+        // SAFETY: between fork and exec only setns is called, which is async-signal-safe. The number stays
+        // that of the handle as long as this namespace is not dropped before the command is started; a number
+        // that is no namespace any more is refused by the kernel.
         unsafe {
             command.pre_exec(move || {
                 let handle = BorrowedFd::borrow_raw(handle);

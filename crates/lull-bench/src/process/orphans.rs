@@ -3,8 +3,9 @@
 //! ```text
 //!  harness ──▶ leader ──▶ helper          leader ends           harness ──▶ helper ──▶ reaped and counted
 //! ```
-//! By itself `wait4` gives the time of what the leader waited for. Everything else goes to process 1, and its time is lost. So
-//! the harness [adopts](adopt) orphans: a child that it did not start itself was left behind by a process that it started.
+//! By itself `wait4` gives the time of what the leader waited for. Everything else goes to process 1, and its
+//! time is lost. So the harness [adopts](adopt) orphans: a child that it did not start itself was left behind
+//! by a process that it started.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;

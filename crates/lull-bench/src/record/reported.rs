@@ -1,7 +1,8 @@
 //! The slowdown that lull itself reports, to be held against the one that the harness measured.
 //!
-//! `lull run --summary FILE --json` writes an object. In it, `cpu.slowdown` says what the job cost the foreground's
-//! bursts, as ratios to the same foreground without the job, with the ends of the 95% confidence interval:
+//! `lull run --summary FILE --json` writes an object. In it, `cpu.slowdown` says what the job cost the
+//! foreground's bursts, as ratios to the same foreground without the job, with the ends of the 95% confidence
+//! interval:
 //!
 //! ```text
 //! "cpu": { "slowdown": { "ratio": 1.031, "low": 1.012, "high": 1.050, "pairs": 57 }, … }

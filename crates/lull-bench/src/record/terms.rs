@@ -26,8 +26,8 @@ pub fn term(name: &str, value: &str) -> String {
     }
 }
 
-/// The terms on which all of these differ from one another, with their values in the order of the hosts; those that only some know are not
-/// among them.
+/// The terms on which all of these differ from one another, with their values in the order of the hosts;
+/// those that only some know are not among them.
 pub fn differing<'a>(all: impl Iterator<Item = &'a Host>) -> BTreeMap<&'a str, Vec<&'a str>> {
     let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, value) in all.flat_map(|host| &host.terms) {

@@ -1,7 +1,8 @@
 //! Findings on applications, for machines (`apps.json`) and for documents (`report.md`).
 //!
-//! `report.md` is short enough for a page of results: a line per pair against the aims, a table per pair, the observations of the `smart`
-//! paper, the machine, and what is missing. Everything else is in the [page](super::html).
+//! `report.md` is short enough for a page of results: a line per pair against the aims, a table per pair, the
+//! observations of the `smart` paper, the machine, and what is missing. Everything else is in the
+//! [page](super::html).
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The paper's figures, measured: points (CSV), density plots (SVG), and a page with the specification's sentences.
+//! The paper's figures, measured: points (CSV), density plots (SVG), and a page with the specification's
+//! sentences.
 //!
 //! Written for every figure that the records have ([`Measured`]); nothing where they have none.
 

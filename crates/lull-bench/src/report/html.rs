@@ -1,8 +1,9 @@
 //! The report of `lull bench apps`: one page that needs nothing else.
 //!
-//! Tables, pictures as SVG within the page, and at its end the raw records and the findings as JSON, so that a page that is sent to somebody
-//! can be checked and computed with. Everything is made from `raw.jsonl` alone. It follows the reader's choice of light or dark; what is
-//! wider than a narrow screen scrolls by itself.
+//! Tables, pictures as SVG within the page, and at its end the raw records and the findings as JSON, so that
+//! a page that is sent to somebody can be checked and computed with. Everything is made from `raw.jsonl`
+//! alone. It follows the reader's choice of light or dark; what is wider than a narrow screen scrolls by
+//! itself.
 //!
 //! | per pair | shows |
 //! |---|---|

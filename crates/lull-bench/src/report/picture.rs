@@ -1,7 +1,8 @@
-//! Pictures as SVG: bars with their range, background work against foreground latency, and curves over intensities.
+//! Pictures as SVG: bars with their range, background work against foreground latency, and curves over
+//! intensities.
 //!
-//! Every contender has one colour in all pictures. Latency ratios span decades, so their axis is logarithmic. Better is
-//! to the upper left: more background work at less latency.
+//! Every contender has one colour in all pictures. Latency ratios span decades, so their axis is logarithmic.
+//! Better is to the upper left: more background work at less latency.
 
 use std::path::Path;
 
@@ -159,8 +160,8 @@ pub fn case(path: &Path, case: &CaseStudy) -> Result<(), Error> {
     })
 }
 
-/// Whether a line of a logarithmic axis is labelled: 1, 2 and 5 of each decade. Over decades, a label at every line would cover its
-/// neighbours.
+/// Whether a line of a logarithmic axis is labelled: 1, 2 and 5 of each decade. Over decades, a label at
+/// every line would cover its neighbours.
 pub(crate) fn stands(value: f64) -> bool {
     let digit = value / 10f64.powf(value.log10().floor());
     [1.0, 2.0, 5.0, 10.0].iter().any(|one| (digit - one).abs() < 0.01)
@@ -221,7 +222,8 @@ fn paint_frontier(area: &Area<'_>, rows: &[Row], (name, tail): (&str, Figure)) -
     Ok(())
 }
 
-/// Cases that differ in the foreground's intensity alone: the start of their names, and what their picture is called.
+/// Cases that differ in the foreground's intensity alone: the start of their names, and what their picture is
+/// called.
 pub const FAMILIES: [(&str, &str); 6] = [
     ("slow", "slow disk: foreground intensity in percent"),
     ("udp-udp", "datagrams beside datagrams (the paper's figure 9): foreground intensity in percent"),

@@ -1,6 +1,7 @@
 //! Tables of a study, as text or markdown.
 //!
-//! Cases with a foreground. Each cell is the median over the rounds; the range stands behind it, where there are several.
+//! Cases with a foreground. Each cell is the median over the rounds; the range stands behind it, where there
+//! are several.
 //!
 //! | column | meaning | can be read as |
 //! |---|---|---|
@@ -16,7 +17,8 @@
 //! | CPU s | processor time of job and control per run | control's own cost, by comparison with `none` |
 //! | dominated by | contenders that are better in one of foreground, p99, background and no worse in the others | empty is what counts |
 //!
-//! Cases whose resource is the CPU. Requests arrive whether or not earlier ones are done, so latency alone tells.
+//! Cases whose resource is the CPU. Requests arrive whether or not earlier ones are done, so latency alone
+//! tells.
 //!
 //! | column | meaning |
 //! |---|---|
@@ -30,8 +32,8 @@
 //! | told | the slowdown of bursts that the contender itself reported, and in how many rounds the measured one was inside its 95% interval |
 //! | overlap | in how many rounds that interval and the 95% interval of the measured one have a value in common |
 //!
-//! Cases without a foreground: *speed* is the wall-clock time of `none` over that of the contender in the same round
-//! (0.95: 5% slower), *wall* the time itself.
+//! Cases without a foreground: *speed* is the wall-clock time of `none` over that of the contender in the
+//! same round (0.95: 5% slower), *wall* the time itself.
 
 use std::fmt;
 

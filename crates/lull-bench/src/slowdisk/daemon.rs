@@ -5,10 +5,11 @@
 //!     │ ◀──────── "ready" line ───────────    │  own mount namespace: the mount is visible only here
 //!     └─ opens /proc/DAEMON/root/MOUNT/disk, puts a loop device on it
 //! ```
-//! The mount lives in a namespace of the daemon's own, so it disappears with the process however that ends; the loop
-//! device clears itself when its last user is gone. So `kill -9` of the daemon, of the harness or of both leaves
-//! nothing behind. The daemon never touches its own mount (it would wait for itself), keeps its memory locked (it must
-//! not wait for a disk that may wait for it) and, where it may, is exempt from the OOM killer.
+//! The mount lives in a namespace of the daemon's own, so it disappears with the process however that ends;
+//! the loop device clears itself when its last user is gone. So `kill -9` of the daemon, of the harness or of
+//! both leaves nothing behind. The daemon never touches its own mount (it would wait for itself), keeps its
+//! memory locked (it must not wait for a disk that may wait for it) and, where it may, is exempt from the OOM
+//! killer.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};

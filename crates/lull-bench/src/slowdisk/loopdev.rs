@@ -1,8 +1,8 @@
 //! Loop devices: a block device in front of a file, detached on every path.
 //!
-//! The device is configured with direct I/O (with it off, page-cache hits would hide the file's service times) and with
-//! autoclear: when the last process that has it open is gone, killed or not, the kernel detaches it.
-//! Source: include/uapi/linux/loop.h.
+//! The device is configured with direct I/O (with it off, page-cache hits would hide the file's service
+//! times) and with autoclear: when the last process that has it open is gone, killed or not, the kernel
+//! detaches it. Source: include/uapi/linux/loop.h.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};

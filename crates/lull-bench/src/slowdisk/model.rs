@@ -11,8 +11,8 @@
 //!   arrives. A read that lies within reach of the buffer needs no seek and no rotation, so sequential reads run at the
 //!   speed of the media. A write ends the read-ahead; there is no write-back cache.
 //!
-//! The default is a 5400 rpm notebook disk of about 2005 of which 8.2 GB are used: random reads take about 20 ms, as in
-//! the measurements of the SOSP 2005 paper (figure 8); sequential reads run at 35 MB/s.
+//! The default is a 5400 rpm notebook disk of about 2005 of which 8.2 GB are used: random reads take about 20
+//! ms, as in the measurements of the SOSP 2005 paper (figure 8); sequential reads run at 35 MB/s.
 //!
 //! All pure: time comes in with each request. Times in nanoseconds, positions in bytes.
 

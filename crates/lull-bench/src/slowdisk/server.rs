@@ -1,8 +1,8 @@
 //! The FUSE file system behind the slow disk: one directory, one file, one thread.
 //!
-//! The thread takes a request, asks the [model](super::model) when it is done, moves the bytes and sleeps until then;
-//! requests behind it wait in the kernel's queue in arrival order. So there is exactly one server. The bytes live in
-//! an anonymous memory file: holes cost nothing and no disk is behind it.
+//! The thread takes a request, asks the [model](super::model) when it is done, moves the bytes and sleeps
+//! until then; requests behind it wait in the kernel's queue in arrival order. So there is exactly one
+//! server. The bytes live in an anonymous memory file: holes cost nothing and no disk is behind it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -81,8 +81,8 @@ impl Server {
 
 impl Filesystem for Server {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        // Without it the loop device would hand over one request at a time and queue the rest itself. Kernels that do
-        // not have it still serve one at a time, in order.
+        // Without it the loop device would hand over one request at a time and queue the rest itself. Kernels
+        // that do not have it still serve one at a time, in order.
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         let _ = config.set_max_background(256);
         Ok(())

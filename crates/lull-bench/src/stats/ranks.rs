@@ -1,14 +1,16 @@
 //! The ratio of two small independent series, without any assumption about their distribution.
 //!
-//! Problem: a measurement has five rounds, or ten. A percentile bootstrap of so few values gives intervals that are too short: it
-//! never draws what was not seen.
+//! Problem: a measurement has five rounds, or ten. A percentile bootstrap of so few values gives intervals
+//! that are too short: it never draws what was not seen.
 //!
-//! Approach: ranks. If the values of B are those of A times some ratio, all pairs `b / a` scatter around it: their median is its
-//! estimate (Hodges and Lehmann, 1963), and the pairs whose rank the U statistic of Wilcoxon, Mann and Whitney rarely leaves are its
-//! interval (Moses, 1965). The distribution of U is known exactly, so the interval holds at least what it says for any sizes.
+//! Approach: ranks. If the values of B are those of A times some ratio, all pairs `b / a` scatter around it:
+//! their median is its estimate (Hodges and Lehmann, 1963), and the pairs whose rank the U statistic of
+//! Wilcoxon, Mann and Whitney rarely leaves are its interval (Moses, 1965). The distribution of U is known
+//! exactly, so the interval holds at least what it says for any sizes.
 //!
-//! Edge cases: three values a side cannot give a 95% interval at all: there is none then. Ties make the interval wider than it
-//! needs to be. Above [`MOST`] values a side only the first so many count, to bound the time.
+//! Edge cases: three values a side cannot give a 95% interval at all: there is none then. Ties make the
+//! interval wider than it needs to be. Above [`MOST`] values a side only the first so many count, to bound
+//! the time.
 
 use super::Interval;
 
@@ -88,8 +90,8 @@ pub fn compared(part: &[f64], rest: &[f64]) -> Option<Compared> {
     Some(Compared { value, interval: interval.flatten(), chance })
 }
 
-/// Which of these chances of error stand together: no more than `share` of those that are kept are expected to be wrong
-/// (Benjamini and Hochberg, 1995).
+/// Which of these chances of error stand together: no more than `share` of those that are kept are expected
+/// to be wrong (Benjamini and Hochberg, 1995).
 pub fn keep(chances: &[f64], share: f64) -> Vec<bool> {
     let mut sorted = chances.to_vec();
     sorted.sort_by(f64::total_cmp);

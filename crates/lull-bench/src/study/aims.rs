@@ -19,10 +19,12 @@
 //! | `tcp-down-N` | ≥ 98% | – | ≥ 90% of solo: the other direction is free, so the whole link is idle |
 //! | `ask-down` | – | ≤ 1.10 × | ≥ 90% of solo |
 //!
-//! The *idle link* is what the foreground of `alone` leaves of the link's capacity, and its capacity what `solo` carries in the same round: the
-//! share of solo that counts as 1 is smaller the more the foreground sends.
+//! The *idle link* is what the foreground of `alone` leaves of the link's capacity, and its capacity what
+//! `solo` carries in the same round: the share of solo that counts as 1 is smaller the more the foreground
+//! sends.
 //!
-//! `tcp-tcp-N`, `tcp-down-N`, `ask` and `ask-down` also: at most 1 ms added to the 99th percentile of the round trip.
+//! `tcp-tcp-N`, `tcp-down-N`, `ask` and `ask-down` also: at most 1 ms added to the 99th percentile of the
+//! round trip.
 //!
 //! Cases of the CPU: the module `cpu`; with real applications: the module `apps`.
 

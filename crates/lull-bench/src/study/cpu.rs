@@ -1,14 +1,15 @@
 //! Figures of cases whose resource is the CPU, beside those of every case.
 //!
-//! With [beats](crate::beats) each run is compared with its own quiet moments, and `alone`, whose moments are all quiet, shows
-//! what the machine does by itself; without, it is compared with the run of `alone` in the same round.
+//! With [beats](crate::beats) each run is compared with its own quiet moments, and `alone`, whose moments are
+//! all quiet, shows what the machine does by itself; without, it is compared with the run of `alone` in the
+//! same round.
 //!
-//! An open loop serves what arrives, so its throughput says nothing; its mean latency does, and the tail further out.
-//! The reference for background work is `sched-idle`, the best that priorities alone can give: what is lost against it
-//! is what was held back. A contender that reports the slowdown it caused is judged by how often the ratio measured in that
-//! round lies inside the interval that it gave. The measured ratio has an error, too: so it is also counted how often that
-//! interval and one of the measured ratio overlap. The latter is a bootstrap over the run's pairs of beats, whose neighbours the
-//! machine's changes hit alike.
+//! An open loop serves what arrives, so its throughput says nothing; its mean latency does, and the tail
+//! further out. The reference for background work is `sched-idle`, the best that priorities alone can give:
+//! what is lost against it is what was held back. A contender that reports the slowdown it caused is judged
+//! by how often the ratio measured in that round lies inside the interval that it gave. The measured ratio
+//! has an error, too: so it is also counted how often that interval and one of the measured ratio overlap.
+//! The latter is a bootstrap over the run's pairs of beats, whose neighbours the machine's changes hit alike.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +51,8 @@ pub struct CpuFigures {
     pub disturbed_cpus: Option<Summary>,
     /// The mean slowdown that the contender reported, as a ratio to the foreground alone.
     pub reported: Option<Summary>,
-    /// The rounds in which the foreground was driven beyond its limit; ratios of such a round are near 1 and show nothing.
+    /// The rounds in which the foreground was driven beyond its limit; ratios of such a round are near 1 and
+    /// show nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overrun: Vec<u32>,
     /// How often the measured one lay inside the reported interval.
@@ -138,7 +140,8 @@ fn disturbed_cpus(run: &Run) -> Option<f64> {
     Some(disturbance.others_cpus? + disturbance.stolen_cpus)
 }
 
-/// The slowdown of bursts in loaded beats over those in quiet ones, with its 95% interval; none with too few beats.
+/// The slowdown of bursts in loaded beats over those in quiet ones, with its 95% interval; none with too few
+/// beats.
 fn measured(report: &LoadReport) -> Option<Interval> {
     // Bursts and their time: of the loaded beat, then of the quiet one.
     let mut pairs: BTreeMap<u64, [[u64; 2]; 2]> = BTreeMap::new();

@@ -1,7 +1,8 @@
 //! Who dominates whom beyond chance.
 //!
-//! A rule on medians says nothing about chance, so each such verdict carries the share of resamples of the rounds in which it
-//! holds; rounds are drawn whole, because a round's runs share its minute. With fewer than [`FEW`] rounds nothing is called certain.
+//! A rule on medians says nothing about chance, so each such verdict carries the share of resamples of the
+//! rounds in which it holds; rounds are drawn whole, because a round's runs share its minute. With fewer than
+//! [`FEW`] rounds nothing is called certain.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,8 @@ pub struct Dominance {
     pub certain: bool,
 }
 
-/// Requests in the middle run of `alone`, if that are fewer than a 99th percentile needs; none if they are enough, or nothing is known.
+/// Requests in the middle run of `alone`, if that are fewer than a 99th percentile needs; none if they are
+/// enough, or nothing is known.
 pub(super) fn few_requests(rounds: &[Round<'_>]) -> Option<u64> {
     let alone =
         rounds.iter().filter_map(|round| Some(round.get("alone")?.foreground.as_ref()?.requests as f64));
@@ -41,7 +43,8 @@ fn figures(round: &Round<'_>, who: &str) -> Option<(f64, f64)> {
     Some((within(round, who, "alone", P99)?, within(round, who, "solo", WORK)?))
 }
 
-/// How many of `by`, who dominate `name` by medians, do so beyond chance; none if there are too few rounds to tell.
+/// How many of `by`, who dominate `name` by medians, do so beyond chance; none if there are too few rounds to
+/// tell.
 pub(super) fn certain_dominators(rounds: &[Round<'_>], name: &str, by: &[String]) -> Option<usize> {
     let own = rounds.iter().filter(|round| figures(round, name).is_some()).count();
     let all: Vec<Dominance> = by.iter().map(|by| dominance(rounds, by, name)).collect();

@@ -1,13 +1,14 @@
-//! The paper's figures of its network, measured: throughput of both classes over the foreground's intensity and the interval.
+//! The paper's figures of its network, measured: throughput of both classes over the foreground's intensity
+//! and the interval.
 //!
-//! A figure is had from a study in which its case was run at several intensities under lull with several intervals
-//! (`lull bench net --figure`, or `--intensity` and `--intervals`). Each point is the median over the rounds of ratios within the
-//! round, as everywhere. What the points show is told in the sentences of the simulator
-//! ([`claims`]), by the same rules, beside what it gives at the same intensities and fixed
+//! A figure is had from a study in which its case was run at several intensities under lull with several
+//! intervals (`lull bench net --figure`, or `--intensity` and `--intervals`). Each point is the median over
+//! the rounds of ratios within the round, as everywhere. What the points show is told in the sentences of the
+//! simulator ([`claims`]), by the same rules, beside what it gives at the same intensities and fixed
 //! intervals: the automatic interval is no point on that axis, and is not judged.
 //!
-//! Not the paper's: the hosts (so a packet takes 12 µs and not 50), and the intensity, which is the share of time in which the
-//! foreground sends and not that of a CPU.
+//! Not the paper's: the hosts (so a packet takes 12 µs and not 50), and the intensity, which is the share of
+//! time in which the foreground sends and not that of a CPU.
 
 use lull_core::{Interval, IntervalChoice, Nanos, Share};
 use lull_sim::figures::claims::{self, Claim};
@@ -176,8 +177,8 @@ impl Measured {
         pairs.map(|(simulated, here)| Compared { simulated, here }).collect()
     }
 
-    /// The picture, as SVG: as in the simulator, but with a row without control and one for the automatic interval, and background
-    /// as a part of what is left.
+    /// The picture, as SVG: as in the simulator, but with a row without control and one for the automatic
+    /// interval, and background as a part of what is left.
     ///
     /// # Errors
     /// When the library cannot draw it.

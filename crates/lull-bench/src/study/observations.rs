@@ -1,8 +1,9 @@
 //! The five observations of the `smart` paper: whether each holds in these records.
 //!
-//! The paper judges by the mean and the distribution of response times, and by the CPU share and iterations of the background. Here
-//! the mean response time over `alone` and the background work over `solo` of the same round decide; a difference of medians
-//! below [`NOISE`] is none. "Most" is more than half of the cases that can say.
+//! The paper judges by the mean and the distribution of response times, and by the CPU share and iterations
+//! of the background. Here the mean response time over `alone` and the background work over `solo` of the
+//! same round decide; a difference of medians below [`NOISE`] is none. "Most" is more than half of the cases
+//! that can say.
 //!
 //! | | what the paper says | holds if |
 //! |---|---|---|
@@ -12,9 +13,10 @@
 //! | 4 | robust against unreasonably many background jobs | in most cases of eight the mean is lower than under both, and grows less from two to eight than without control |
 //! | 5 | it learns the foreground and lets the job run in its calm | in most runs the others used more CPU before the job was held than before it was let go, and more jobs were held longer in most cases |
 //!
-//! Where the records that this takes are not there, an observation was *not measured*, which says nothing about it. Where they are, but
-//! pairs of fewer than [`FEW`] rounds are needed for the verdict, it is *open*: medians of so few may fall either way. What each takes at
-//! least, beside `alone` and `solo`, which are always there:
+//! Where the records that this takes are not there, an observation was *not measured*, which says nothing
+//! about it. Where they are, but pairs of fewer than [`FEW`] rounds are needed for the verdict, it is *open*:
+//! medians of so few may fall either way. What each takes at least, beside `alone` and `solo`, which are
+//! always there:
 //!
 //! | | pairs | contenders |
 //! |---|---|---|

@@ -1,8 +1,10 @@
-//! Pairs of a foreground application and a background job: what each contender costs, gets done, and who is beaten.
+//! Pairs of a foreground application and a background job: what each contender costs, gets done, and who is
+//! beaten.
 //!
-//! Every figure is the median of ratios within rounds, with the 95% interval of that median by bootstrap. The *frontier* of a pair
-//! are the contenders that nobody dominates: nobody has a p99 as low and does as much background work, one of them clearly better
-//! (the rule of [`study`](super)); how sure that is, [`dominance`](super::dominance) says. Rounds without a reference give no ratio.
+//! Every figure is the median of ratios within rounds, with the 95% interval of that median by bootstrap. The
+//! *frontier* of a pair are the contenders that nobody dominates: nobody has a p99 as low and does as much
+//! background work, one of them clearly better (the rule of [`study`](super)); how sure that is,
+//! [`dominance`](super::dominance) says. Rounds without a reference give no ratio.
 
 use std::collections::BTreeSet;
 
@@ -70,8 +72,8 @@ pub struct Standing {
     pub background: Option<Median>,
     /// CPUs that the background and its control used.
     pub background_cpus: Option<f64>,
-    /// Share of the time from its start to its end in which the background was held, by the control's own account; none of those that hold
-    /// nothing. See [`Run::held_share`].
+    /// Share of the time from its start to its end in which the background was held, by the control's own
+    /// account; none of those that hold nothing. See [`Run::held_share`].
     pub held: Option<f64>,
     /// Who dominates it.
     pub dominated_by: Vec<Dominance>,

@@ -1,7 +1,7 @@
 //! The delay that background traffic adds to round trips on a link.
 //!
-//! Measured by [probes](crate::load::net::probe) beside a transfer. Questions and answers are round trips themselves: their
-//! percentiles are those of the latency, so only what is added to them is told here.
+//! Measured by [probes](crate::load::net::probe) beside a transfer. Questions and answers are round trips
+//! themselves: their percentiles are those of the latency, so only what is added to them is told here.
 
 use serde::{Deserialize, Serialize};
 

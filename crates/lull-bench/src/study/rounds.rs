@@ -83,8 +83,8 @@ pub fn plain(rounds: &[Round<'_>], name: &str, figure: Figure) -> Option<Summary
     Summary::of(rounds.iter().filter_map(|round| figure(round.get(name)?)))
 }
 
-/// A figure of the foreground over that of the undisturbed one: in the quiet beats of the same run where it has any, else in
-/// the run of `alone` in the same round.
+/// A figure of the foreground over that of the undisturbed one: in the quiet beats of the same run where it
+/// has any, else in the run of `alone` in the same round.
 pub fn slowdown(round: &Round<'_>, name: &str, figure: fn(&LoadReport) -> Option<f64>) -> Option<f64> {
     let report = round.get(name)?.foreground.as_ref()?;
     let undisturbed = match &report.quiet {

@@ -92,7 +92,8 @@ same command again goes on; 1 when nothing could be measured or written; 2 for a
 #[command(mut_arg("out", |arg| arg.default_value("lull-bench-apps")))]
 #[command(mut_arg("seconds", |arg| arg.default_value("20")))]
 pub struct AppsArgs {
-    /// Directory for the applications' data; on the disk that is to be used. Made if only its last part does not exist.
+    /// Directory for the applications' data; on the disk that is to be used. Made if only its last part does
+    /// not exist.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// Foreground applications, with commas between them.
@@ -114,14 +115,16 @@ pub struct AppsArgs {
     /// Seconds before the counting begins, in runs of contenders that are fixed.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     pub warmup: f64,
-    /// The same for contenders that learn while they run (headroom, smart, manners, lull): longer shows what they come to. smart
-    /// characterises the foreground for 12 windows, and the headroom controller adapts every 5 s.
+    /// The same for contenders that learn while they run (headroom, smart, manners, lull): longer shows what
+    /// they come to. smart characterises the foreground for 12 windows, and the headroom controller adapts
+    /// every 5 s.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     pub settle: f64,
     /// Requests per second of Redis.
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     pub redis_rate: u64,
-    /// Let Redis be asked for so long, then not at all for as long, in turn: load that comes and goes, as the smart paper's figures 6-9 have it.
+    /// Let Redis be asked for so long, then not at all for as long, in turn: load that comes and goes, as the
+    /// smart paper's figures 6-9 have it.
     #[arg(long, value_name = "TIME")]
     pub redis_waves: Option<Nanos>,
     /// Requests per second of nginx.

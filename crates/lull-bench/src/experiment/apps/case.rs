@@ -1,16 +1,18 @@
 //! The background jobs: shell loops around what people run.
 //!
-//! Each instance does its work over and over, and says on its standard output how much is done ([`counted_by`]): how many bytes are packed,
-//! copied or summed, or, of what can be compared with its own kind only, lines of make. The harness counts. No job sends it files: reading
-//! those, at the harness's own priority, would be work that no contender controls.
+//! Each instance does its work over and over, and says on its standard output how much is done
+//! ([`counted_by`]): how many bytes are packed, copied or summed, or, of what can be compared with its own
+//! kind only, lines of make. The harness counts. No job sends it files: reading those, at the harness's own
+//! priority, would be work that no contender controls.
 //!
 //! ```text
 //!  sh ─┬─ instance 1: while :; do WORK; done
 //!      ├─ instance 2: …
 //!      └─ waits for the end of its input, which is that of the harness; then ends them all
 //! ```
-//! Those that read files have a tree of their own for each instance, and drop its pages from the page cache after each pass, as a tree larger
-//! than memory would. With one tree for all, an instance would find what another has just read, or take from the cache what another is reading.
+//! Those that read files have a tree of their own for each instance, and drop its pages from the page cache
+//! after each pass, as a tree larger than memory would. With one tree for all, an instance would find what
+//! another has just read, or take from the cache what another is reading.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,12 +27,13 @@ use crate::process::{Program, shown};
 use crate::units::Bytes;
 use crate::{Error, corpus};
 
-/// C files of the project that is compiled, and functions in each: small ones, so that lines of make tell the progress within seconds.
+/// C files of the project that is compiled, and functions in each: small ones, so that lines of make tell the
+/// progress within seconds.
 const UNITS: (u32, u32) = (160, 6);
 /// What bzip2 compresses.
 const FILE: Bytes = Bytes(8 * Bytes::MIB);
-/// What a flood writes again and again, in one file each, piece by piece: each piece is on the disk before it counts, and the same one
-/// is not written again before the others, as it would never get there otherwise.
+/// What a flood writes again and again, in one file each, piece by piece: each piece is on the disk before it
+/// counts, and the same one is not written again before the others, as it would never get there otherwise.
 const FLOOD: Bytes = Bytes(FLOOD_PIECES * FLOOD_PIECE.0);
 const FLOOD_PIECES: u64 = 128;
 /// Small enough that a job that is held for most of the time still finishes some within a few seconds.
@@ -39,7 +42,8 @@ const FLOOD_PIECE: Bytes = Bytes(4 * Bytes::MIB);
 const TREE_FILE: Bytes = Bytes(256 * Bytes::KIB);
 /// What tar says after each MiB of its archive (records of 64 KiB, 16 of them).
 const TAR_SAYS: &str = "--record-size=64K --checkpoint=16 --checkpoint-action='echo=1 MiB'";
-/// What rsync says of each file: what is done to it, its size, and what was sent. Without the last it would say so before the file is sent.
+/// What rsync says of each file: what is done to it, its size, and what was sent. Without the last it would
+/// say so before the file is sent.
 const RSYNC_SAYS: &str = "--out-format='%i %l %b' --outbuf=L";
 /// Memory of each hog.
 const HOG: Bytes = Bytes(256 * Bytes::MIB);
@@ -181,14 +185,15 @@ fn mebibytes(line: &str) -> u64 {
     count.unwrap_or(0).saturating_mul(Bytes::MIB)
 }
 
-/// The size of the file that a line of rsync ([`RSYNC_SAYS`]) is about; 0 for directories, links and any other line.
+/// The size of the file that a line of rsync ([`RSYNC_SAYS`]) is about; 0 for directories, links and any
+/// other line.
 fn copied(line: &str) -> u64 {
     let size = line.strip_prefix(">f").and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
     size.unwrap_or(0)
 }
 
-/// A shell that runs `body` over and over, so many times at once, until its input ends. A body that fails is tried
-/// again, but not without a pause.
+/// A shell that runs `body` over and over, so many times at once, until its input ends. A body that fails is
+/// tried again, but not without a pause.
 pub(in crate::experiment) fn script(body: &str, instances: u32) -> String {
     format!(
         "i=0; while [ $i -lt {instances} ]; do i=$((i+1)); \

@@ -1,8 +1,9 @@
 //! What the applications need: programs, and the packages that have them.
 //!
-//! What is missing is installed with apt-get, without questions, after saying so. A package's own service is not started: while it is
-//! being installed a `policy-rc.d` forbids it, unless the machine has one of its own. Without root or apt-get, or
-//! with `--no-install`, the line to type is part of the reason why a case is left out.
+//! What is missing is installed with apt-get, without questions, after saying so. A package's own service is
+//! not started: while it is being installed a `policy-rc.d` forbids it, unless the machine has one of its
+//! own. Without root or apt-get, or with `--no-install`, the line to type is part of the reason why a case is
+//! left out.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

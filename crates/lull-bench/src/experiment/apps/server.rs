@@ -7,8 +7,9 @@
 //! | `nginx` | two workers, 64 files of 64 KiB, loopback | the same over HTTP keep-alive |
 //! | `edit` | none | [`edit`](crate::load::edit) |
 //!
-//! A server ends when it is dropped, and by a signal of the kernel when the harness is killed (`setpriv --pdeathsig`).
-//! PostgreSQL refuses to run as root: root runs it as the user `postgres`, who must be able to enter the directory.
+//! A server ends when it is dropped, and by a signal of the kernel when the harness is killed (`setpriv
+//! --pdeathsig`). PostgreSQL refuses to run as root: root runs it as the user `postgres`, who must be able to
+//! enter the directory.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -174,7 +175,8 @@ impl Server {
         let protected = if place.host.is_some() { "no" } else { "yes" };
         argv.extend(words(&format!("--bind {} --protected-mode {protected} --save", address.ip())));
         argv.push("".into());
-        // It would rewrite its log, a job of its own, in those runs in which the log happens to have grown enough.
+        // It would rewrite its log, a job of its own, in those runs in which the log happens to have grown
+        // enough.
         argv.extend(words("--appendonly yes --logfile log --auto-aof-rewrite-percentage 0"));
         argv.extend(words(&format!("--port {} --dir", address.port())));
         argv.push(place.directory.into());
@@ -258,7 +260,8 @@ impl Server {
         Ok(Self { load, commands, process: Some(process) })
     }
 
-    /// Processor time that it and its children have used so far; none for who edits, whose compilers the load accounts for.
+    /// Processor time that it and its children have used so far; none for who edits, whose compilers the load
+    /// accounts for.
     pub fn cpu_time(&self) -> Nanos {
         let family = |(process, _): &(Proc, ChildStdout)| processes::family(process.pid().as_raw());
         self.process.as_ref().map_or(Nanos::ZERO, |process| processes::usage(&family(process)).cpu)

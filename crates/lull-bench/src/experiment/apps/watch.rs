@@ -1,8 +1,8 @@
 //! The machine while a run goes on: who used the CPUs, and whether the background stood still.
 //!
-//! Twice a second: the processor time of the whole machine, that of the background's processes (which is what descends from the started command,
-//! control included), and whether one of them is stopped by a signal or in a frozen control group. Looking
-//! costs about two milliseconds of one CPU each time, in all runs alike.
+//! Twice a second: the processor time of the whole machine, that of the background's processes (which is what
+//! descends from the started command, control included), and whether one of them is stopped by a signal or in
+//! a frozen control group. Looking costs about two milliseconds of one CPU each time, in all runs alike.
 
 use std::path::Path;
 
@@ -78,7 +78,8 @@ fn is_held(pid: i32) -> bool {
             .is_ok_and(|text| text.lines().any(|line| is_frozen(Path::new("/sys/fs/cgroup"), line)))
 }
 
-/// Whether the group of a line of `/proc/PID/cgroup` is frozen, below the usual mount points of both versions.
+/// Whether the group of a line of `/proc/PID/cgroup` is frozen, below the usual mount points of both
+/// versions.
 fn is_frozen(root: &Path, line: &str) -> bool {
     let mut fields = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { return false };

@@ -60,12 +60,12 @@ pub struct CpuArgs {
     /// Seconds before the counting begins, in runs of contenders that are fixed.
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = seconds)]
     pub warmup: f64,
-    /// The same for contenders that learn while they run (headroom, smart, lull): shorter shows what they do at first, longer
-    /// what they come to.
+    /// The same for contenders that learn while they run (headroom, smart, lull): shorter shows what they do
+    /// at first, longer what they come to.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
     pub settle: f64,
-    /// The background runs and pauses in turns of this length, in random order, so that each run is compared with itself;
-    /// 0 to let it run all the time and compare with the run of `alone`.
+    /// The background runs and pauses in turns of this length, in random order, so that each run is compared
+    /// with itself; 0 to let it run all the time and compare with the run of `alone`.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     pub beat: Nanos,
     /// Hogs in the background; the wake-up case has twice as many.
@@ -98,8 +98,8 @@ pub struct CpuArgs {
     /// Time between two adaptations of the headroom controller; --settle should be longer.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub headroom_period: Nanos,
-    /// smart's monitoring window [default: 500ms; less, down to 200ms, if it has not learnt with that before the
-    /// counting begins].
+    /// smart's monitoring window [default: 500ms; less, down to 200ms, if it has not learnt with that before
+    /// the counting begins].
     #[arg(long, value_name = "TIME")]
     pub smart_window: Option<Nanos>,
     /// What every experiment can be asked.
@@ -107,7 +107,8 @@ pub struct CpuArgs {
     pub common: Common,
 }
 
-/// Of the time to settle, one of smart's windows: twelve to learn in, and the rest for programs that are slow to start.
+/// Of the time to settle, one of smart's windows: twelve to learn in, and the rest for programs that are slow
+/// to start.
 const WINDOWS_PER_SETTLE: f64 = 15.0;
 /// The window where there is time enough.
 const USUAL_WINDOW: Nanos = Nanos::from_millis(500);

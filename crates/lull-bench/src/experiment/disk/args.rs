@@ -29,7 +29,8 @@ pub enum DiskCase {
 /// Arguments of `lull bench disk`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DiskArgs {
-    /// Directory on the disk to measure; data files are made in DIR/lull-bench-data and kept for the next time.
+    /// Directory on the disk to measure; data files are made in DIR/lull-bench-data and kept for the next
+    /// time.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// Cases to measure.
@@ -40,7 +41,8 @@ pub struct DiskArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::among(DISK),
           default_values = ["none", "nice+ionice", "bfq", "idle", "lull"])]
     pub contenders: Vec<Contender>,
-    /// Further lull contenders, one for each pair of these preemption intervals and the --depths: the frontier.
+    /// Further lull contenders, one for each pair of these preemption intervals and the --depths: the
+    /// frontier.
     #[arg(long, value_name = "TIME", value_delimiter = ',')]
     pub intervals: Vec<String>,
     /// Bounds on background requests in service for --intervals.

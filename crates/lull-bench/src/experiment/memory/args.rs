@@ -9,11 +9,13 @@ use crate::experiment::args::Common;
 /// The cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum MemoryCase {
-    /// Two working sets of 128 MiB in 192 MiB; the foreground has its own when the job starts (the paper's table 2).
+    /// Two working sets of 128 MiB in 192 MiB; the foreground has its own when the job starts (the paper's
+    /// table 2).
     HostFirst,
     /// The same; the job has its own when the foreground starts.
     GuestFirst,
-    /// How long the foreground takes to fill its working set while the job holds dirty memory (the paper's figure 5).
+    /// How long the foreground takes to fill its working set while the job holds dirty memory (the paper's
+    /// figure 5).
     PageOut,
     /// Random reads of a cached file set beside a job that streams far more than the memory holds.
     Cache,
@@ -38,7 +40,8 @@ pub enum MemoryFigure {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Figures")]
 pub struct FigureArgs {
-    /// Measure figures and tables of the Linger paper instead of the cases; all of them unless some are named.
+    /// Measure figures and tables of the Linger paper instead of the cases; all of them unless some are
+    /// named.
     #[arg(long, value_name = "FIGURE", value_enum, value_delimiter = ',', num_args = 0..=1,
           default_missing_values = ["tables", "fig4", "fig5"])]
     pub figures: Option<Vec<MemoryFigure>>,
@@ -74,11 +77,13 @@ pub struct MemoryArgs {
     #[arg(long, value_name = "CASE", value_enum, value_delimiter = ',',
           default_values = ["host-first", "guest-first", "page-out", "cache", "wal", "quiet"])]
     pub cases: Vec<MemoryCase>,
-    /// Contenders to compare; alone and solo are always there, as references. Each case takes those that have to do with it.
+    /// Contenders to compare; alone and solo are always there, as references. Each case takes those that have
+    /// to do with it.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Contender::among(MEMORY),
           default_values = ["again", "none", "nice+ionice", "bfq", "limit", "nocache", "dirty-bytes", "lull", "lull-now"])]
     pub contenders: Vec<Contender>,
-    /// Divide the sizes of files, of the memory that caches them, and the bounds on dirty pages by this: 8 for a quick look. With --figures all sizes.
+    /// Divide the sizes of files, of the memory that caches them, and the bounds on dirty pages by this: 8
+    /// for a quick look. With --figures all sizes.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=64))]
     pub scale: u64,
     /// Remove the data files at the end.

@@ -9,11 +9,12 @@
 //! | `wal` | all | appends 4 KiB and fsync, 2 ms apart | writes 4 GiB, over and over | – |
 //! | `quiet-write`, `quiet-read`, `quiet-work` | all | none | writes 4 GiB; reads 4 GiB; 20,000 requests of a working set | – |
 //!
-//! Windows begin when the control has settled: what a job takes before is not counted. `guest-first` and `page-out` count the foreground from its
-//! start, three seconds after the job's; without a foreground the whole command counts.
+//! Windows begin when the control has settled: what a job takes before is not counted. `guest-first` and
+//! `page-out` count the foreground from its start, three seconds after the job's; without a foreground the
+//! whole command counts.
 //!
-//! The paper's machine has one CPU, on which the job does not run while the foreground can; here the job has a CPU of its
-//! own, so that it goes on asking for its pages.
+//! The paper's machine has one CPU, on which the job does not run while the foreground can; here the job has
+//! a CPU of its own, so that it goes on asking for its pages.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,8 @@ const QUIET_REQUESTS: u64 = 20_000;
 pub(super) const SWAP: Bytes = Bytes(1024 * MIB);
 /// Bound on the job of `limit` beside the log.
 const COPY_LIMIT: u64 = 64 * MIB;
-/// From a job's start until its control has settled: lull lends memory once a job is a second old, and loads for that.
+/// From a job's start until its control has settled: lull lends memory once a job is a second old, and loads
+/// for that.
 const SETTLED: Nanos = Nanos::from_secs(3);
 /// The same, and the start of the job, which comes after that of a foreground that goes first.
 const STARTED_AND_SETTLED: Nanos = Nanos::from_secs(4);

@@ -1,4 +1,5 @@
-//! `lull bench memory --figures`: the tables and figures of the Linger paper that are about memory, from this machine.
+//! `lull bench memory --figures`: the tables and figures of the Linger paper that are about memory, from this
+//! machine.
 //!
 //! | name | paper | here |
 //! |---|---|---|
@@ -6,13 +7,14 @@
 //! | `fig4` | figure 4: what both have in memory over time, between two thresholds | `over_time` |
 //! | `fig5` | figure 5: the host's delay over the number of pages taken from the guest at a time | `batch` |
 //!
-//! The small machine is the one of the other cases: a limited memory group and a swap file. Sizes are those of the paper, times are not:
-//! a machine of today does the paper's 82 s of work in less, so the work is given as the time that it takes alone, and a run is
-//! given up after a multiple of it where the paper waited for five hours. Values are kept run by run in CSV files, pictures and
-//! `linger.md` are made from them (`report`).
+//! The small machine is the one of the other cases: a limited memory group and a swap file. Sizes are those
+//! of the paper, times are not: a machine of today does the paper's 82 s of work in less, so the work is
+//! given as the time that it takes alone, and a run is given up after a multiple of it where the paper waited
+//! for five hours. Values are kept run by run in CSV files, pictures and `linger.md` are made from them
+//! (`report`).
 //!
-//! Source: Ryu, Hollingsworth, Keleher, "Mechanisms and Policies for Supporting Fine-Grained Cycle Stealing", ICS 1999, sections 4.1
-//! and 4.2.
+//! Source: Ryu, Hollingsworth, Keleher, "Mechanisms and Policies for Supporting Fine-Grained Cycle Stealing",
+//! ICS 1999, sections 4.1 and 4.2.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -83,7 +85,8 @@ impl Bench<'_> {
         bytes / self.args.scale
     }
 
-    /// The same work for every row and point: the requests that a host makes alone in the time that was asked for.
+    /// The same work for every row and point: the requests that a host makes alone in the time that was asked
+    /// for.
     fn work(&self) -> Nanos {
         nanos(self.args.figures.work)
     }

@@ -75,9 +75,9 @@ pub struct NetArgs {
     #[arg(long, value_name = "CASE", value_enum, value_delimiter = ',', conflicts_with = "figure",
           default_values = ["udp-udp", "tcp-udp", "tcp-udp-far", "tcp-tcp", "ask", "tcp-down", "ask-down", "net-redis", "net-nginx"])]
     pub cases: Vec<NetCase>,
-    /// Sweep over intensities and intervals for these figures of the paper, all three if none is named [default then:
-    /// --intensity 10,25,50,75,90 --intervals 0,250us,1ms,5ms,20ms,40ms,auto --contenders none --rounds 2 --seconds 2
-    /// --warmup 1].
+    /// Sweep over intensities and intervals for these figures of the paper, all three if none is named
+    /// [default then: --intensity 10,25,50,75,90 --intervals 0,250us,1ms,5ms,20ms,40ms,auto --contenders none
+    /// --rounds 2 --seconds 2 --warmup 1].
     #[arg(long, value_name = "N", value_enum, value_delimiter = ',', num_args = 0..=1, default_missing_value = "9,11,12")]
     pub figure: Vec<PaperFigure>,
     /// Contenders to compare; alone and solo are always there, as references.
@@ -107,7 +107,8 @@ pub struct NetArgs {
           default_value_if("figure", ArgPredicate::IsPresent, sweep::INTENSITIES),
           value_parser = percent)]
     pub intensity: Vec<u64>,
-    /// Time between two datagrams that measure the round trip beside a connection (tcp-tcp, tcp-down); 0 for none.
+    /// Time between two datagrams that measure the round trip beside a connection (tcp-tcp, tcp-down); 0 for
+    /// none.
     #[arg(long, value_name = "TIME", default_value = "20ms")]
     pub probe: Nanos,
     /// Rate of the links that are fast by default, in megabits per second.

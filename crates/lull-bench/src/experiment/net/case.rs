@@ -14,8 +14,8 @@
 //! | `net-redis` | 100 Mb/s | Redis beside the job, 1,000 requests per second from the other host | rsync to the other host | – |
 //! | `net-nginx` | 100 Mb/s | a web server beside the job, 50 files of 64 KiB per second | rsync to the other host | – |
 //!
-//! Requests to servers come at a constant rate, whatever the answers take. In `tcp-tcp` and `tcp-down` small datagrams measure the round
-//! trip beside the connection; in `ask` and `ask-down` the questions do.
+//! Requests to servers come at a constant rate, whatever the answers take. In `tcp-tcp` and `tcp-down` small
+//! datagrams measure the round trip beside the connection; in `ask` and `ask-down` the questions do.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -40,8 +40,9 @@ const NGINX_RATE: u64 = 50;
 const RSYNC_KIB: u32 = 122;
 /// Bytes of a datagram, as in the paper.
 const DATAGRAM_BYTES: u32 = 1_400;
-/// Bytes of a write to a connection. A foreground begins its last write of a slice at any moment, so what it loses shows in
-/// steps of one: they have to be small beside what the slowest link carries in a slice (625 kB in 50 ms).
+/// Bytes of a write to a connection. A foreground begins its last write of a slice at any moment, so what it
+/// loses shows in steps of one: they have to be small beside what the slowest link carries in a slice (625 kB
+/// in 50 ms).
 const WRITE_BYTES: u32 = 8 << 10;
 /// The same of a background, which has no slices.
 const FLOOD_BYTES: u32 = 128 << 10;

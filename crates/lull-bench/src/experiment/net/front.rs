@@ -1,4 +1,5 @@
-//! The foreground of a case: a load with both of its ends, or a server on the job's host with its clients on the other.
+//! The foreground of a case: a load with both of its ends, or a server on the job's host with its clients on
+//! the other.
 
 use tempfile::TempDir;
 

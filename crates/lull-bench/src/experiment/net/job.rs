@@ -6,8 +6,9 @@
 //! | download | `net-fetch`, which counts itself | a port that sends without end |
 //! | rsync | `rsync` of 128-KiB files to a daemon, over and over, each file counted as it is sent | the daemon, from memory to memory |
 //!
-//! rsync neither marks its packets nor chooses a congestion control. Where a contender is one or the other, its connections are told
-//! by the daemon's address, which nothing else has, as root would do it: with a filter of the queue, with a route.
+//! rsync neither marks its packets nor chooses a congestion control. Where a contender is one or the other,
+//! its connections are told by the daemon's address, which nothing else has, as root would do it: with a
+//! filter of the queue, with a route.
 
 use std::any::Any;
 use std::ffi::OsString;

@@ -1,8 +1,9 @@
 //! The background of a trial: a started job and the samples of its counter.
 //!
-//! Three ways to know how much is done ([`Meter`]): a load generator counts into a mapped file, so the count is right also
-//! while the job is held; other jobs are judged by what they write. A load generator's last line says how much processor
-//! time it used itself; what its whole tree of processes used beyond that is the cost of the control around it.
+//! Three ways to know how much is done ([`Meter`]): a load generator counts into a mapped file, so the count
+//! is right also while the job is held; other jobs are judged by what they write. A load generator's last
+//! line says how much processor time it used itself; what its whole tree of processes used beyond that is the
+//! cost of the control around it.
 
 use std::any::Any;
 use std::ffi::OsString;
@@ -28,7 +29,8 @@ use crate::record::Background;
 use crate::units::{Bytes, whole};
 use crate::{Error, clock, stop};
 
-/// How long a background has to move its first byte; one in the idle class waits long for it while others compute.
+/// How long a background has to move its first byte; one in the idle class waits long for it while others
+/// compute.
 const FIRST_BYTES: Nanos = Nanos::from_secs(60);
 
 /// How much of a job's work is done.
@@ -49,7 +51,8 @@ pub struct Job {
     pub meter: Meter,
     /// Whether its standard input is a pipe that closes when the harness is gone.
     pub leash: bool,
-    /// Whether the foreground begins beside it at once, instead of once it has moved something: for a control that learns first.
+    /// Whether the foreground begins beside it at once, instead of once it has moved something: for a control
+    /// that learns first.
     pub at_once: bool,
     /// What goes when it has ended.
     pub kept: Option<Box<dyn Any>>,
@@ -152,7 +155,8 @@ impl Running {
         let started = clock::now();
         let whole_tree = match job.meter {
             Meter::Progress(_) => true,
-            // Jobs counted by lines, and those that begin at once, are shell loops: their children die by the same signal, unwaited for.
+            // Jobs counted by lines, and those that begin at once, are shell loops: their children die by the
+            // same signal, unwaited for.
             Meter::Output => !job.at_once,
             Meter::Lines(_) => false,
         };

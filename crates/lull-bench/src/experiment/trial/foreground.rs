@@ -21,7 +21,8 @@ pub struct Foreground {
     pub load: Vec<OsString>,
     /// When background pauses, if it does.
     pub beats: Option<Beats>,
-    /// Whether it says when it is [ready](crate::load::LoadLine::Ready), and the background is to wait for that.
+    /// Whether it says when it is [ready](crate::load::LoadLine::Ready), and the background is to wait for
+    /// that.
     pub goes_first: bool,
     /// How long the background works before this one begins, unless it goes first.
     pub lead: Nanos,

@@ -50,7 +50,8 @@ fn a_failing_job_is_an_error_with_its_last_words() {
     assert!(error.contains("exit status: 9") && error.contains("no luck"), "{error}");
 }
 
-/// A load that counts once, says at its end that it used `own`, and runs under a "control" that computes beside it.
+/// A load that counts once, says at its end that it used `own`, and runs under a "control" that computes
+/// beside it.
 fn controlled(own: Nanos) -> Background {
     let program = Program::new("/no/such/program".into());
     let file = ProgressFile::create().unwrap();

@@ -62,7 +62,8 @@ fn threads_add_up() {
     assert_eq!((report.requests, report.bursts, report.burst_ns), (3, 3, ms(3).0));
 }
 
-/// What is counted when a request comes every 10 ms for 20 s and each takes so long in loaded and in quiet beats.
+/// What is counted when a request comes every 10 ms for 20 s and each takes so long in loaded and in quiet
+/// beats.
 fn queued(took_ms: [u64; 2]) -> LoadReport {
     let beats = Beats::of(ms(500)).unwrap();
     let (mut arms, mut free) = (Arms::new(Some(beats)), 0);

@@ -51,7 +51,8 @@ fn every_request_of_the_schedule_is_asked_and_answered() {
 fn what_is_answered_after_the_window_has_a_latency_and_is_no_throughput() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    // It answers nothing before the window of half a second, and the start before it, are over; then everything.
+    // It answers nothing before the window of half a second, and the start before it, are over; then
+    // everything.
     let late = clock::now().plus(Nanos::from_secs(3));
     std::thread::spawn(move || serve(&listener, Some(late)));
     let mut args = args(address);

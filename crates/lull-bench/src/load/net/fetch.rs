@@ -1,7 +1,7 @@
 //! `net-fetch`: a download without end, as a background.
 //!
-//! It counts what arrives into the progress file. With a rate it reads no faster, so that the window closes and the other
-//! side sends no faster either.
+//! It counts what arrives into the progress file. With a rate it reads no faster, so that the window closes
+//! and the other side sends no faster either.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};

@@ -1,14 +1,16 @@
 //! Round trips beside a load: a small datagram now and then, and its echo.
 //!
-//! The problem: how much of a transfer arrives does not say how long others wait on its link. So a thread of the load sends a
-//! datagram of 64 bytes to the other host, whose echo comes back at once, at random times, so that it keeps no step with anything:
-//! from one and a half to half as often as asked for, and whether or not the echo of the one before has come. That changes the case a
-//! little: each is a packet of the foreground, and begins a preemption interval.
+//! The problem: how much of a transfer arrives does not say how long others wait on its link. So a thread of
+//! the load sends a datagram of 64 bytes to the other host, whose echo comes back at once, at random times,
+//! so that it keeps no step with anything: from one and a half to half as often as asked for, and whether or
+//! not the echo of the one before has come. That changes the case a little: each is a packet of the
+//! foreground, and begins a preemption interval.
 //!
 //! ```text
 //!  from:  number of nanoseconds ──▶ into: the same ──▶ from: now - that number
 //! ```
-//! One whose echo has not come a second after the last was sent is lost, and counts as a second: for who waits, it is no better.
+//! One whose echo has not come a second after the last was sent is lost, and counts as a second: for who
+//! waits, it is no better.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -1,7 +1,9 @@
-//! The pictures of the page: SVG without a background of its own, whose black, grey and white follow the page's colours.
+//! The pictures of the page: SVG without a background of its own, whose black, grey and white follow the
+//! page's colours.
 //!
-//! Contenders have the colours that they have in all pictures, named once in a legend of the page ([`legend`]) and not within pictures,
-//! where a dozen names would cover the curves. In the frontier each also has its number there, for who cannot tell the colours apart.
+//! Contenders have the colours that they have in all pictures, named once in a legend of the page
+//! ([`legend`]) and not within pictures, where a dozen names would cover the curves. In the frontier each
+//! also has its number there, for who cannot tell the colours apart.
 
 use std::fmt::Write as _;
 
@@ -107,7 +109,8 @@ pub(super) fn distribution(pair: &Pair, runs: &[(usize, &Run)]) -> Result<String
     })
 }
 
-/// Foreground p99 against background work, and the frontier as a dashed line. Nothing where no contender has both.
+/// Foreground p99 against background work, and the frontier as a dashed line. Nothing where no contender has
+/// both.
 pub(super) fn frontier(pair: &Pair) -> Result<String, String> {
     let points: Vec<(usize, &Standing, crate::stats::Median, crate::stats::Median)> =
         numbers(pair).filter_map(|(number, one)| Some((number, one, one.p99?, one.background?))).collect();

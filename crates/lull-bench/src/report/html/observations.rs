@@ -1,4 +1,5 @@
-//! The section on the `smart` paper: what it says, what was found here, and whether it holds ([`observations`](crate::study::observations)).
+//! The section on the `smart` paper: what it says, what was found here, and whether it holds
+//! ([`observations`](crate::study::observations)).
 
 use std::fmt::Write as _;
 

@@ -16,13 +16,14 @@ use crate::study::rounds::Round;
 const LATENCY: f64 = 1.10;
 /// What a compile may take.
 const COMPILE: f64 = 1.03;
-/// The job's work, of what it does alone: beside a server; where it only computes; beside a person who edits and compiles.
+/// The job's work, of what it does alone: beside a server; where it only computes; beside a person who edits
+/// and compiles.
 const WORK: f64 = 0.45;
 const COMPUTING: f64 = 0.35;
 const EDITING: f64 = 0.75;
 
-/// The aims, judged by the rows. Only who dominates lull [beyond chance](crate::study::dominance) counts; with fewer than [`FEW`](crate::study::dominance::FEW)
-/// rounds that is open.
+/// The aims, judged by the rows. Only who dominates lull [beyond chance](crate::study::dominance) counts;
+/// with fewer than [`FEW`](crate::study::dominance::FEW) rounds that is open.
 pub(super) fn judge(case: &str, lull: &Row, rows: &[Row], rounds: &[Round<'_>]) -> Vec<Aim> {
     let median = |summary: Option<Summary>| summary.map(|summary| summary.median);
     let work = |wanted| Aim::new("background / solo", wanted, false, median(lull.background));

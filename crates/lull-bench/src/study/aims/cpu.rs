@@ -9,9 +9,10 @@
 //! | `wakeup` | – | p99.9 ≤ 1.20 | – |
 //! | `integer` | ≤ 1.04 | p99 ≤ 1.10 | ≥ 0.95 |
 //!
-//! In all of the request server: the true mean lies inside the reported 95% interval in at least 90% of the rounds.
-//! And in no round may it have been driven beyond its limit: the ratios of such a round show nothing.
-//! `spin` has no aim of its own: it shows whether a foreground that never sleeps starves the background or suffers.
+//! In all of the request server: the true mean lies inside the reported 95% interval in at least 90% of the
+//! rounds. And in no round may it have been driven beyond its limit: the ratios of such a round show nothing.
+//! `spin` has no aim of its own: it shows whether a foreground that never sleeps starves the background or
+//! suffers.
 
 use super::Aim;
 use crate::study::Row;

@@ -28,7 +28,8 @@ fn run(case: &str, contender: &str, foreground: u64, background: u64) -> Record 
     })
 }
 
-/// The aims on a link that carries 1,000 and of which the foreground alone takes 250, with so much of both beside lull.
+/// The aims on a link that carries 1,000 and of which the foreground alone takes 250, with so much of both
+/// beside lull.
 fn aims(case: &str, foreground: u64, background: u64) -> Vec<Aim> {
     let records =
         [run(case, "alone", 250, 0), run(case, "solo", 0, 1_000), run(case, "lull", foreground, background)];

@@ -103,7 +103,8 @@ fn the_true_slowdown_is_looked_for_in_the_reported_interval_round_by_round() {
     assert_eq!(figures_of(&study, "sched-idle").coverage, None, "it reports nothing");
 }
 
-/// A run of lull that reports a loss of 2% to 4%; bursts in its loaded and quiet beats take these microseconds.
+/// A run of lull that reports a loss of 2% to 4%; bursts in its loaded and quiet beats take these
+/// microseconds.
 fn beaten(bursts_us: &[[u64; 2]]) -> Run {
     let mut lull = run("serve-50", "lull", 1, 1_000, 500);
     lull.reported = Some(Reported { estimate: 1.03, low: 1.02, high: 1.04 });

@@ -106,7 +106,8 @@ fn a_world_in_which_priorities_protect_as_well_refutes_them() {
 fn what_was_not_run_is_not_judged() {
     use Outcome::{Holds, NotMeasured};
     assert_eq!(outcomes(&[], &[]), [NotMeasured; 5]);
-    // Two instances of a job that does not contend for memory say nothing of memory, of eight, or of the course of time.
+    // Two instances of a job that does not contend for memory say nothing of memory, of eight, or of the
+    // course of time.
     let few = outcomes(&[good("tar", 2)], &[]);
     assert_eq!(few, [Holds, NotMeasured, Holds, NotMeasured, NotMeasured]);
     let mut unlike = good("memory", 2);

@@ -1,9 +1,12 @@
-//! Figure 5: what the host loses while it gets its memory back, over the number of pages that are taken from the guest at a time.
+//! Figure 5: what the host loses while it gets its memory back, over the number of pages that are taken from
+//! the guest at a time.
 //!
-//! The guest has filled its set when the host comes, fills its own, and touches as many pages again: two iterations, as in the paper.
-//! The factor counts batches of the kernel (SWAP_CLUSTER_MAX, 32 pages of 4 KiB): the paper multiplies the length of the free list that
-//! its kernel aims at. `lull run --mem-batch` takes that much at every look. Beside the factors: the host alone, which everything is
-//! relative to, the guest at the lowest priority, and lull as it is when nothing is named (what is missing, at least 50 batches).
+//! The guest has filled its set when the host comes, fills its own, and touches as many pages again: two
+//! iterations, as in the paper. The factor counts batches of the kernel (SWAP_CLUSTER_MAX, 32 pages of 4
+//! KiB): the paper multiplies the length of the free list that its kernel aims at. `lull run --mem-batch`
+//! takes that much at every look. Beside the factors: the host alone, which everything is relative to, the
+//! guest at the lowest priority, and lull as it is when nothing is named (what is missing, at least 50
+//! batches).
 
 use lull_core::Nanos;
 

@@ -5,9 +5,9 @@
 //!   host                   ├─ fills 150 MiB ── works ─────────────────┬─ rests after every request ───┤
 //!   span   0               0.18                                       0.70                            1
 //! ```
-//! The paper's thresholds are 50 MB and 70 MB, its times are 20, 38, 90 and about 120 s. A host that rests stands for one
-//! that has become bound by I/O: it uses little of the CPU and of its memory. Once under lull with those thresholds, once at the
-//! lowest priority.
+//! The paper's thresholds are 50 MB and 70 MB, its times are 20, 38, 90 and about 120 s. A host that rests
+//! stands for one that has become bound by I/O: it uses little of the CPU and of its memory. Once under lull
+//! with those thresholds, once at the lowest priority.
 
 use lull_core::Nanos;
 

@@ -1,7 +1,8 @@
 //! What is measured of the Linger paper's memory figures, and the ratios that are made of it.
 //!
-//! A run that was given up is known to take longer than the limit: it counts as the longest, and a median among such runs is a lower bound.
-//! Ratios are taken to the host alone in the same round. Units: seconds, bytes.
+//! A run that was given up is known to take longer than the limit: it counts as the longest, and a median
+//! among such runs is a lower bound. Ratios are taken to the host alone in the same round. Units: seconds,
+//! bytes.
 
 use serde::Serialize;
 

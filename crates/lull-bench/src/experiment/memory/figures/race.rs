@@ -5,12 +5,13 @@
 //!   second                    │◀─lag─▶├─ fills its set ─ works ──────────┤        limit: from here ──▶
 //!   samples   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·
 //! ```
-//! Host and guest are working sets (`load mem-work`) that do a fixed amount of work. When a party has done it, it says so itself,
-//! in its last line; what its control needs to end is not counted. A party that has not done it when the limit is over is
-//! stopped: then all that is known is that it takes longer.
+//! Host and guest are working sets (`load mem-work`) that do a fixed amount of work. When a party has done
+//! it, it says so itself, in its last line; what its control needs to end is not counted. A party that has
+//! not done it when the limit is over is stopped: then all that is known is that it takes longer.
 //!
-//! What a party has in memory is `RssAnon` of the load's own process, found below the command that was started by its command
-//! line: a control's memory is not its job's. Units: seconds since the first party was started, bytes.
+//! What a party has in memory is `RssAnon` of the load's own process, found below the command that was
+//! started by its command line: a control's memory is not its job's. Units: seconds since the first party was
+//! started, bytes.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

@@ -1,9 +1,9 @@
 //! The page of `lull bench memory --figures`: the Linger paper's values beside this machine's.
 //!
-//! Written into the output directory: `linger.md`; `tables.csv`, `fig4.csv` and `fig5.csv` with every run; a picture of each
-//! (`charts`). A run that was given up is known to take longer than the limit: its CSV fields are empty, it counts as the longest, and a
-//! median among such runs is written as a lower bound (`> 6.0`). Ratios are taken to the host alone in the same round. Units: seconds,
-//! bytes in CSV files, MiB in tables.
+//! Written into the output directory: `linger.md`; `tables.csv`, `fig4.csv` and `fig5.csv` with every run; a
+//! picture of each (`charts`). A run that was given up is known to take longer than the limit: its CSV fields
+//! are empty, it counts as the longest, and a median among such runs is written as a lower bound (`> 6.0`).
+//! Ratios are taken to the host alone in the same round. Units: seconds, bytes in CSV files, MiB in tables.
 
 use std::io::Write;
 use std::path::Path;

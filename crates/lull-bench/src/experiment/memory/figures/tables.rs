@@ -4,8 +4,8 @@
 //!   calibrate: how many requests a host alone makes in the time asked for          the work of everybody
 //!   each round, shuffled: one after the other, together, host first and guest first under nice, and under lull
 //! ```
-//! The second comes when the first has its set, and an eighth of the work's time is over (10 of 82 s in the paper). Delay is what
-//! the host needs longer than alone in the same round, from its own start on.
+//! The second comes when the first has its set, and an eighth of the work's time is over (10 of 82 s in the
+//! paper). Delay is what the host needs longer than alone in the same round, from its own start on.
 
 use lull_core::Nanos;
 

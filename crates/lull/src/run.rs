@@ -24,19 +24,25 @@ mod affinity;
 pub(crate) mod bare;
 mod cpu;
 mod cpu_start;
-mod disk;
+pub(crate) mod disk;
 mod engine;
 mod family;
+mod figures;
 mod front;
 mod gate;
 mod guardian;
 pub(crate) mod helper;
 pub(crate) mod hold_gate;
+mod lock;
+mod marks;
 pub(crate) mod memory;
 mod messages;
 pub(crate) mod net;
 mod notify;
+mod nudge;
+mod open;
 pub(crate) mod policy;
+mod priority;
 mod promise;
 mod protect;
 mod quiet;
@@ -52,6 +58,7 @@ mod status;
 pub(crate) mod summary;
 mod supervisor;
 mod tell;
+mod thread;
 
 use std::cell::RefCell;
 use std::ffi::CString;
@@ -67,10 +74,10 @@ use lull_core::Nanos;
 use lull_linux::cgroup::{CPU_QUOTA, FREEZE, GroupName, JobGroup, Reach};
 use lull_linux::clock;
 use lull_linux::gate::stop;
-use lull_linux::job::launch::{self, Launch, Report, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND};
+use lull_linux::job::launch::{self, Launch, Report};
 use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::job::shared::Shared;
-use lull_linux::marks::{Mark, MarkSet, enter};
+use lull_linux::marks::enter;
 use lull_linux::probe::CgroupFacts;
 use lull_linux::root::Root;
 use lull_linux::seccomp::Listener;
@@ -79,13 +86,14 @@ use lull_linux::systemd;
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::cli::RunArgs;
+use bare::{cannot_run, run_alone};
 use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;
 use hold_gate::HoldChoice;
+use marks::marks;
+use memory::aim::Begins;
 use memory::shed::Shed;
-use memory::start::Begins;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
-use net::options::value_without_equals;
 use net::queues::{QueueSummary, Queues, arrange, locks, release, remarks};
 use net::when_used::{Obstacle, obstacle};
 use notify::Relay;
@@ -95,18 +103,10 @@ use summary::Summary;
 
 /// How long the helpers may take to get ready before the job starts without them.
 const READY_MS: i32 = 3_000;
-/// Every mark that only lowers; what the kernel refuses is left out by itself.
-const MARKS: [Mark; 5] = [Mark::IoprioIdle, Mark::SchedIdle, Mark::Nice, Mark::OomScore, Mark::TimerSlack];
-/// Those that lower nobody's share.
-const NEUTRAL_MARKS: [Mark; 1] = [Mark::OomScore];
-
 /// What is told when the supervisor has ended before the job did.
 fn lost(how: &str) -> String {
     format!("the supervisor {how}; from then on the job ran at low priority, ungated")
 }
-
-/// Why the command runs without helpers.
-const ALONE: &str = "this user may have no more processes (ulimit -u), and lull needs two: the command runs at low priority alone";
 
 /// Runs the command and ends as it does.
 ///
@@ -474,48 +474,6 @@ fn start(
     let front = Front::new(job, signals, helpers, status, relay);
     let release_leftovers = settings.release_leftovers;
     Ok(Started { front, group, shed, queues, guardian_channel, release_leftovers })
-}
-
-/// Tells why; returns the status to exit with.
-fn cannot_run(error: &std::io::Error, words: &[String]) -> i32 {
-    let missing = error.raw_os_error() == Some(libc::ENOENT);
-    let status = if missing { STATUS_NOT_FOUND } else { STATUS_NOT_EXECUTABLE };
-    let advice = if missing { "check the name and PATH" } else { "check that it is an executable file" };
-    let given: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let meant = value_without_equals(&given, &words[0]).filter(|_| missing);
-    let advice = meant.unwrap_or_else(|| advice.to_owned());
-    status::say(&format!("cannot run '{}': {error}; {advice}", words[0]));
-    status
-}
-
-/// Where the user may have no process more, the command takes the place of this one: it runs, at low priority alone. Helpers that were
-/// started end when their channels close, which they have by now.
-fn run_alone(
-    error: anyhow::Error,
-    settings: &RunSettings,
-    command: &launch::Command,
-    words: &[String],
-    inherited: &Inherited,
-) -> anyhow::Error {
-    if error.downcast_ref() != Some(&nix::errno::Errno::EAGAIN) {
-        return error;
-    }
-    if !settings.quiet {
-        status::say(ALONE);
-    }
-    while nix::sys::wait::wait().is_ok() {}
-    let _ = marks(settings).apply();
-    inherited.restore_dispositions();
-    // SAFETY: the front has one thread.
-    let error = unsafe { command.execute(inherited.mask.as_ref()) };
-    front::end_like(Ending::Exited(cannot_run(&error, words)))
-}
-
-fn marks(settings: &RunSettings) -> MarkSet {
-    match settings.policy.marks_job() {
-        true => MARKS.into_iter().collect(),
-        false => NEUTRAL_MARKS.into_iter().collect(),
-    }
 }
 
 /// Forks the job up to the point where it waits for the word to go.

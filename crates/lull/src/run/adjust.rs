@@ -25,9 +25,9 @@ use lull_core::base::bytes::Bytes;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use serde::{Deserialize, Serialize};
 
-use super::helper;
-use super::release::Asker;
+use super::memory::thresholds::{Passed, Setter};
 use super::settings::thresholds;
+use super::thread;
 
 /// How long either end waits for the other's line.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -61,19 +61,8 @@ pub(crate) enum Answer {
     Refused(String),
 }
 
-/// What became of thresholds that were passed on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Passed {
-    /// They are in force.
-    InForce,
-    /// They will be, when this, for a person, is so.
-    Waits(String),
-    /// Nobody takes them any more.
-    ToNobody,
-}
-
-/// Passes thresholds on to who keeps to them.
-pub(crate) type Setter = Box<dyn Fn(RoomSetting) -> Passed + Send>;
+/// Asks the loop thread. Returns how many processes were let go.
+pub(crate) type Asker = Box<dyn Fn() -> Result<usize, String> + Send>;
 
 impl Request {
     /// What is in force after it, if that makes sense.
@@ -117,7 +106,7 @@ pub(crate) fn serve(
     is_over: impl Fn() -> bool + Send + 'static,
 ) -> io::Result<()> {
     let listener = UnixListener::bind_addr(&address(pid)?)?;
-    helper::thread(move || {
+    thread::start(move || {
         for stream in listener.incoming().flatten() {
             let answer = match (is_trusted(&stream), &set) {
                 (false, _) => Answer::Refused("it belongs to another user".to_owned()),

@@ -12,7 +12,7 @@
 //! A job begins with everything, protected by its class. The first burst of a foreground at work makes it leave CPUs free. What the
 //! foreground loses is taken from its bursts, or from the user's own measure (`--slo`), which then decides alone.
 
-mod summary;
+pub(crate) mod summary;
 
 use lull_bpf::cpu::{CpuTotals, Cpus};
 use lull_core::promise::late::{Late, late_share};
@@ -23,9 +23,8 @@ use lull_core::{
 use lull_linux::gate::lend::{self, Lender as CpuGate};
 use lull_linux::topology::cpus::CpuSet;
 
+use super::figures::SlowdownSummary;
 use super::slo::Slo;
-use super::summary::SlowdownSummary;
-pub(crate) use summary::{CpuSummary, LossSummary};
 
 /// How often the CPUs that are lent may be others, and the late share is told.
 const CHOOSE_EVERY: Nanos = Nanos::from_secs(1);

@@ -21,11 +21,12 @@ use lull_linux::sense::processes;
 
 use super::cpu::{Cpu, CpuAim};
 use super::family::Family;
-use super::helper;
 use super::hold_gate::HoldGate;
+use super::nudge::Nudge;
+use super::priority::at_normal_priority;
 use super::settings::{RunSettings, SensorChoice};
 use super::slo::Slo;
-use super::supervisor::{self, LOWEST, Nudge};
+use super::thread;
 
 /// A job that ends sooner does not pay for the sensor.
 const SHORT_JOB: Duration = Duration::from_millis(250);
@@ -106,7 +107,7 @@ fn load(
         job_group: family.group_id(),
     };
     let family = family.clone();
-    helper::thread(move || {
+    thread::start(move || {
         std::thread::sleep(SHORT_JOB);
         if waits {
             let mut others = Others::of(family);
@@ -122,15 +123,6 @@ fn load(
         when_done();
     });
     receiver
-}
-
-/// Loads something. A sensor is wanted most where the CPUs are busiest: at the supervisor's own priority it would take seconds.
-pub(crate) fn at_normal_priority<T>(work: impl FnOnce() -> T) -> T {
-    let set = |nice| supervisor::set_weight(nix::unistd::gettid().as_raw().unsigned_abs(), nice);
-    set(0);
-    let done = work();
-    set(LOWEST);
-    done
 }
 
 /// Everybody but the job.

@@ -27,11 +27,12 @@ use lull_linux::topology::{DevT, Topology};
 use super::affinity::Affinity;
 use super::cpu::Cpu;
 use super::disk::Disk;
+use super::disk::summary::GateCounts;
 use super::family::Family;
-use super::gate::Open;
 use super::memory::link::{Link, Wish};
 use super::net::Net;
 use super::net::when_used::WhenUsed;
+use super::open::Open;
 use super::promise::Promise;
 use super::reader::{ReadAhead, Reader};
 use super::regulator::Regulator;
@@ -50,23 +51,6 @@ const CALL_WAITS_AT_MOST: Nanos = Nanos::from_secs(1);
 const AT_MOST_BYTES: u64 = 64 << 20;
 /// A granted call that has not come back for longer than this explains no more what the device shows.
 const CALL_AT_MOST: Nanos = Nanos::from_secs(1);
-
-/// What became of the trapped calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct GateCounts {
-    /// Calls trapped.
-    pub(crate) trapped: u64,
-    /// … of which passed at once.
-    pub(crate) passed: u64,
-    /// … of which would have waited but for the page cache.
-    pub(crate) cached: u64,
-    /// … of which waited.
-    pub(crate) waited: u64,
-    /// … of which were let go early because their thread had a signal to handle.
-    pub(crate) signalled: u64,
-    /// Time that calls waited, summed.
-    pub(crate) waited_ns: u64,
-}
 
 const URING_REFUSED: &str = "the job asks for io_uring, which is hidden from it (ENOSYS): most programs then use other calls; --io-uring leaves it to them";
 const LISTENER_REFUSED: &str = "the job wants to trap system calls itself (a seccomp listener, as sandboxes and containers use), which the kernel refuses beside lull's (EBUSY): use --gate none";

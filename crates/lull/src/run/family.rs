@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lull_bpf::Job;
 use lull_core::Nanos;
@@ -18,6 +18,7 @@ use lull_linux::root::Root;
 use lull_linux::sense::{machine, pressure};
 
 use super::helper::HELPERS;
+use super::lock::lock;
 
 /// How to find the job's processes.
 #[derive(Clone, Debug)]
@@ -90,7 +91,7 @@ impl Family {
             None => {
                 // SAFETY: only asks. Of whoever is born later the front's number may be another's.
                 let front = Some(self.front).filter(|front| unsafe { libc::getppid() } == *front);
-                descendants(front, self.own, &mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+                descendants(front, self.own, &mut lock(&self.known))
             }
         }
     }

@@ -39,20 +39,10 @@ use nix::unistd::Pid;
 use super::family;
 use super::messages::{FromSupervisor, ToSupervisor};
 use super::notify::Relay;
+use super::priority::set_weight;
+use super::signals::FORWARDED;
 use super::status::{self, StatusLine};
-use super::supervisor::set_weight;
 
-/// Handed on to the job when sent to the front alone.
-pub(super) const FORWARDED: [Signal; 8] = [
-    Signal::SIGTERM,
-    Signal::SIGHUP,
-    Signal::SIGINT,
-    Signal::SIGQUIT,
-    Signal::SIGUSR1,
-    Signal::SIGUSR2,
-    Signal::SIGALRM,
-    Signal::SIGWINCH,
-];
 /// By these people end a program.
 const ENDS: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
 /// How long the front waits for the supervisor's last words. Far longer than they take: one that still loads its sensors, or

@@ -12,18 +12,16 @@
 //!                             └─▶ list, queue ─▶ decider ─▶ Engine::on_trap ─▶ continue, or it waits
 //! ```
 //!
-//! What is open is kept in [`Open`]: the engine writes it, under its lock, with the count of foreground requests that it has seen. A
-//! foreground request since then closes the gate by itself, because the receiver compares the count with the sensors' mapped records.
+//! What is open is kept in [`Open`], which a foreground request closes by itself.
 //!
 //! Edge cases: the moment between the call and its wait, about 1.5 µs here, is the kernel's and stays. A call that finds no place in the list
 //! passes. The fallback sensor has no record to compare with: with it the engine is always asked.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lull_bpf::Device;
 use lull_linux::clock;
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::run_promptly;
@@ -31,63 +29,13 @@ use lull_linux::seccomp::listener::Received;
 use lull_linux::seccomp::{Listener, Trap};
 
 use super::engine::{Engine, Verdict};
-use super::helper;
-use super::supervisor::{Nudge, lock};
+use super::lock::lock;
+use super::nudge::Nudge;
+use super::open::Open;
+use super::thread;
 
 /// Nobody waits longer for what is told. Sensors that are still being loaded come first.
 const TOLD_WITHIN: Duration = Duration::from_secs(1);
-/// No count of requests.
-const CLOSED: u64 = u64::MAX;
-
-/// Whether calls pass without being looked at.
-#[derive(Debug)]
-pub(crate) struct Open {
-    /// Foreground requests on all disks when the engine found them open, or [`CLOSED`].
-    seen: AtomicU64,
-    /// Once they are observed.
-    devices: OnceLock<Vec<Device>>,
-    /// Calls that passed so.
-    passed: AtomicU64,
-}
-
-impl Default for Open {
-    fn default() -> Self {
-        Self { seen: AtomicU64::new(CLOSED), devices: OnceLock::new(), passed: AtomicU64::new(0) }
-    }
-}
-
-impl Open {
-    /// The disks whose foreground closes the gate; once.
-    pub(crate) fn watch(&self, devices: Vec<Device>) {
-        self.close();
-        let _ = self.devices.set(devices);
-    }
-
-    /// Foreground requests so far.
-    pub(crate) fn count(&self) -> u64 {
-        let devices = self.devices.get().into_iter().flatten();
-        devices.map(|device| device.observation().foreground.started).fold(0, u64::wrapping_add)
-    }
-
-    /// Every disk admits without a bound, and did so when [`Self::count`] was `seen`.
-    pub(crate) fn open(&self, seen: u64) {
-        self.seen.store(seen, Ordering::Release);
-    }
-
-    pub(crate) fn close(&self) {
-        self.seen.store(CLOSED, Ordering::Release);
-    }
-
-    fn is_open(&self) -> bool {
-        let seen = self.seen.load(Ordering::Acquire);
-        seen != CLOSED && seen == self.count()
-    }
-
-    /// Calls that passed without being looked at.
-    pub(crate) fn passed(&self) -> u64 {
-        self.passed.load(Ordering::Relaxed)
-    }
-}
 
 /// What both threads have.
 #[derive(Clone)]
@@ -106,7 +54,7 @@ impl Gate {
     pub(crate) fn start(self) -> bool {
         let (sender, calls) = channel();
         let decider = self.clone();
-        helper::thread(move || decider.decide(&calls)) && helper::thread(move || self.receive(&sender))
+        thread::start(move || decider.decide(&calls)) && thread::start(move || self.receive(&sender))
     }
 
     fn receive(&self, calls: &Sender<Trap>) {
@@ -126,7 +74,7 @@ impl Gate {
     fn take(&self, trap: Trap, calls: &Sender<Trap>) {
         if trap.uses_a_disk() && self.open.is_open() {
             self.listener.pass(trap.id);
-            self.open.passed.fetch_add(1, Ordering::Relaxed);
+            self.open.count_one();
         } else if !self.shared.list(trap.id) || calls.send(trap).is_err() {
             self.answer(trap.id);
         }
@@ -167,6 +115,3 @@ impl Gate {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

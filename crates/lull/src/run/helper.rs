@@ -14,7 +14,7 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{ForkResult, Pid, fork};
 
-use super::front;
+use super::signals::FORWARDED;
 
 /// Their names, as `ps` shows them. The kernel cuts a name after 15 bytes.
 pub(crate) const SUPERVISOR: &CStr = c"lull-supervisor";
@@ -68,10 +68,7 @@ pub(crate) fn become_helper(name: &CStr, keep: &[RawFd]) {
     }
     close_others(keep);
     let mut blocked = SigSet::empty();
-    front::FORWARDED
-        .iter()
-        .chain(&[Signal::SIGTSTP, Signal::SIGXCPU])
-        .for_each(|signal| blocked.add(*signal));
+    FORWARDED.iter().chain(&[Signal::SIGTSTP, Signal::SIGXCPU]).for_each(|signal| blocked.add(*signal));
     let _ = blocked.thread_set_mask();
 }
 
@@ -82,11 +79,6 @@ fn raise(limit: Resource) {
         // Up to the hard limit everybody may.
         let _ = setrlimit(limit, most, most);
     }
-}
-
-/// Starts a thread of a helper. Where the user may have no more the work is left undone: its ends of channels close.
-pub(crate) fn thread<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> bool {
-    std::thread::Builder::new().spawn(body).is_ok()
 }
 
 /// Closes every descriptor from 3 on that is not in `keep`.

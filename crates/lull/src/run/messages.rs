@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::summary::{SlowdownSummary, Summary};
+use super::figures::SlowdownSummary;
+use super::net::summary::LinkStatus;
+use super::summary::Summary;
 
 /// From the front to the supervisor; the listener's descriptor comes with `Listener`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,18 +42,6 @@ pub(crate) enum ToGuardian {
     NoListener,
     /// The front ends as it should, its terminal in order.
     Bye,
-}
-
-/// One interface in the status line.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LinkStatus {
-    pub(crate) interface: String,
-    /// I, F, B or P.
-    pub(crate) state: char,
-    /// The preemption interval in force, as text.
-    pub(crate) interval: String,
-    /// Bytes that background packets carried.
-    pub(crate) background_bytes: u64,
 }
 
 /// What the status line shows.

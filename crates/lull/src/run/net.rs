@@ -30,22 +30,19 @@ use lull_linux::probe::net::{NetFacts, has_address, interfaces};
 use lull_linux::root::Root;
 use nix::net::if_::if_indextoname;
 
+mod cost;
 mod link;
 pub(crate) mod options;
 pub(crate) mod queues;
-mod room;
-mod summary;
+pub(crate) mod room;
+pub(crate) mod summary;
 pub(crate) mod when_used;
 
-pub(crate) use room::wait_for;
-pub(crate) use summary::NetSummary;
-
 use super::disk::policy_flags;
-use super::messages::LinkStatus;
 use super::settings::{RunSettings, SensorChoice};
 use link::{Link, Rules, Waiting};
 use room::{Keeping, RoomThread};
-use summary::InterfaceSummary;
+use summary::{InterfaceSummary, LinkStatus, NetSummary};
 
 /// How often intervals are set anew.
 const ASK_EVERY: Nanos = Nanos::from_millis(25);

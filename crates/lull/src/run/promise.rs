@@ -3,11 +3,14 @@
 //! Memory and network are no part of it: nothing measures what time they cost the foreground. Nor is a disk that is
 //! watched by the fallback sensor.
 
+pub(crate) mod whole;
+
 use lull_core::{Ledger, Loss, Nanos, Use};
 
 use super::cpu::Cpu;
 use super::disk::Disk;
-use super::summary::{LostPart, SlowdownSummary, WholeSummary};
+use super::figures::SlowdownSummary;
+use whole::{LostPart, WholeSummary};
 
 /// What control of a disk aims at, of what may be lost there, in percent: the rest is for what is learnt late.
 const DISK_PERCENT: u32 = 80;

@@ -7,21 +7,19 @@
 //! The filter stays with these processes for good; their calls are passed at once by the guardian, which lives as long as they do.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lull_linux::cgroup::JobGroup;
 use lull_linux::marks::Plain;
 use lull_linux::root::Root;
 
-use super::adjust::PATIENCE;
-use super::supervisor::Nudge;
+use super::adjust::{Asker, PATIENCE};
+use super::lock::lock;
+use super::nudge::Nudge;
 
 /// How often, and how long apart, what seems to be left is looked at again: it may be on its way out.
 const LOOKS: u32 = 5;
 const BETWEEN_LOOKS: std::time::Duration = std::time::Duration::from_millis(20);
-
-/// Asks the loop thread. Returns how many processes were let go.
-pub(crate) type Asker = Box<dyn Fn() -> Result<usize, String> + Send>;
 
 /// The loop thread's end.
 pub(crate) struct Wishes(Receiver<SyncSender<usize>>);
@@ -37,7 +35,7 @@ pub(crate) fn line(nudge: &Arc<Nudge>, has_ended: impl Fn() -> bool + Send + 'st
             );
         }
         let (reply, count) = sync_channel(1);
-        let asked = sender.lock().unwrap_or_else(PoisonError::into_inner).send(reply);
+        let asked = lock(&sender).send(reply);
         nudge.give();
         let count = asked.ok().and_then(|()| count.recv_timeout(PATIENCE).ok());
         count.ok_or_else(|| "nothing was let go: it is ending".to_owned())

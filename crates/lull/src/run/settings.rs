@@ -15,8 +15,7 @@ use serde::Deserialize;
 
 use super::cpu::CpuAim;
 use super::hold_gate::HoldChoice;
-use super::memory::start::Begins;
-use super::memory::{CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
+use super::memory::aim::{Begins, CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
 use super::net::options::{DEFAULT_ROUTE, EVERYBODY, NetOptions};
 use super::policy::PolicyChoice;
 use super::slo::{Slo, SloChoice};

@@ -1,4 +1,4 @@
-//! Whether a thread has a signal to handle, from `/proc/TID/status`.
+//! Signals that people send; whether a thread has one to handle, from `/proc/TID/status`.
 
 use nix::sys::signal::Signal;
 
@@ -14,6 +14,18 @@ const SPOKEN: [Signal; 11] = [
     Signal::SIGTERM,
     Signal::SIGTSTP,
     Signal::SIGXCPU,
+    Signal::SIGWINCH,
+];
+
+/// Handed on to the job when sent to the front alone.
+pub(crate) const FORWARDED: [Signal; 8] = [
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGALRM,
     Signal::SIGWINCH,
 ];
 

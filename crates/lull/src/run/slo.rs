@@ -30,7 +30,7 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lull_core::{Measure, Nanos, Reading, TrialSetting};
@@ -39,7 +39,8 @@ use nix::sys::signal::SigSet;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-use super::helper;
+use super::lock::lock;
+use super::thread;
 
 /// How often values are expected and pages are asked.
 const PERIOD: Nanos = Nanos::from_secs(1);
@@ -174,11 +175,11 @@ pub(crate) struct Complaints(Arc<Mutex<Vec<String>>>);
 impl Complaints {
     /// Those since the last look.
     pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.0))
     }
 
     fn add(&self, text: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        lock(&self.0).push(text);
     }
 }
 
@@ -209,7 +210,7 @@ impl Slo {
             Source::Command { text, dir } => {
                 let mut child = shell(text, dir)?;
                 let output = child.stdout.take();
-                helper::thread(move || {
+                thread::start(move || {
                     let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines());
                     lines.map_while(Result::ok).try_for_each(|line| {
                         sender.send(Given::of(number_in(&line), || {
@@ -221,7 +222,7 @@ impl Slo {
             }
             Source::Page { url, metric } => {
                 let (asked, wanted) = (url.clone(), metric.clone());
-                helper::thread(move || ask(&asked, &wanted, &sender));
+                thread::start(move || ask(&asked, &wanted, &sender));
                 (metric.clone(), format!("{url} {metric}"), None)
             }
         };
@@ -232,7 +233,7 @@ impl Slo {
             command: command.as_ref().map(|child| Pid::from_raw(child.id().cast_signed())),
             complaints: complaints.clone(),
         };
-        helper::thread(move || watch.run(&given, SILENCE, nudge));
+        thread::start(move || watch.run(&given, SILENCE, nudge));
         Ok(Self { name, is_rate: choice.is_rate, sums, command, is_over })
     }
 

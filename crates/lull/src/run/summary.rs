@@ -1,7 +1,5 @@
 //! What a run did: for a person, for a file, for a script.
 
-mod whole;
-
 use std::fmt::Write;
 use std::fs::File;
 use std::io;
@@ -9,157 +7,16 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use lull_core::{Histogram, Nanos, Slowdown, WindowChoice};
+use lull_core::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::cpu::{CpuSummary, LossSummary};
-use super::memory::MemorySummary;
-use super::net::NetSummary;
+use super::cpu::summary::CpuSummary;
+use super::disk::summary::{DiskSummary, GateCounts};
+use super::figures::bytes;
+use super::memory::summary::MemorySummary;
 use super::net::queues::QueueSummary;
-pub(crate) use whole::{LostPart, WholeSummary};
-
-/// How much slower the foreground was with background than without, as tested by withholding it now and then.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SlowdownSummary {
-    /// Time per foreground request with background over without: 1 for no slowdown.
-    pub(crate) ratio: f64,
-    /// The 95% interval of the ratio; no upper end while nothing excludes any slowdown.
-    pub(crate) low: f64,
-    pub(crate) high: Option<f64>,
-    /// Comparisons it rests on.
-    pub(crate) pairs: u32,
-}
-
-impl From<Slowdown> for SlowdownSummary {
-    fn from(slowdown: Slowdown) -> Self {
-        let Slowdown { ratio, low, high, pairs } = slowdown;
-        Self { ratio, low, high: Some(high).filter(|high| high.is_finite()), pairs }
-    }
-}
-
-impl SlowdownSummary {
-    /// As a share, with its interval.
-    pub(crate) fn text(&self) -> String {
-        let Some(high) = self.high else { return "not known yet".to_owned() };
-        format!("{} ({} to {})", signed(self.ratio), signed(self.low), signed(high))
-    }
-
-    /// The loss that is proved.
-    pub(crate) fn proved(&self) -> f64 {
-        (self.low - 1.0).max(0.0)
-    }
-}
-
-/// Whether a promise was kept, in words.
-pub(crate) fn verdict(kept: Option<bool>) -> &'static str {
-    match kept {
-        Some(true) => "kept",
-        Some(false) => "NOT kept",
-        None => "neither proved nor refuted",
-    }
-}
-
-/// A ratio as what it is more than 1.
-fn signed(ratio: f64) -> String {
-    format!("{:+.1}%", (ratio - 1.0) * 100.0)
-}
-
-/// One disk's part. Times in nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct DiskSummary {
-    pub(crate) disk: String,
-    /// The preemption interval and the bound in force at the end, as text with units.
-    pub(crate) interval: String,
-    pub(crate) bound: String,
-    pub(crate) foreground_requests: u64,
-    pub(crate) foreground_bytes: u64,
-    pub(crate) background_requests: u64,
-    pub(crate) background_bytes: u64,
-    /// Latency of foreground requests.
-    #[serde(flatten)]
-    pub(crate) latency: Delays,
-    /// Foreground requests that met background in service (B\[f\]), and that the interval kept free (P\[f\]).
-    pub(crate) preemptions: u64,
-    pub(crate) kept_free: u64,
-    /// Background requests that no gate held although the foreground was active.
-    pub(crate) leaks: u64,
-    /// Requests whose end the sensor missed.
-    pub(crate) healed: u64,
-    /// State × event counts, rows I F B P, columns f b t i.
-    pub(crate) counters: [[u64; 4]; 4],
-    /// The share of its time that the foreground lost here, as its requests show: over the whole run and in the worst minute.
-    pub(crate) lost: f64,
-    pub(crate) lost_worst: f64,
-    /// What it loses with what is in force at the end, as the audit found it.
-    pub(crate) loss: Option<LossSummary>,
-    /// The share of its requests that were late because of the job; none when too few are known.
-    pub(crate) late: Option<f64>,
-    /// Latency of foreground requests, with background against without.
-    #[serde(default)]
-    pub(crate) slowdown: Option<SlowdownSummary>,
-}
-
-impl DiskSummary {
-    /// Whether no more was lost than promised; `None` when neither is known. What is booked before the audit knows anything is booked
-    /// with caution, and refutes nothing.
-    fn keeps(&self, promised: f64) -> Option<bool> {
-        let most = self.loss.and_then(|loss| loss.most);
-        let is_refuted = self.loss.is_some_and(|loss| loss.least > promised)
-            || (most.is_some() && self.lost_worst > promised);
-        let is_proved = most.is_some_and(|most| most <= promised);
-        (is_refuted || is_proved).then_some(!is_refuted)
-    }
-
-    fn lost_text(&self, promised: f64) -> String {
-        let percent = |share: f64| format!("{:.1}%", share * 100.0);
-        let late = self
-            .late
-            .map(|late| format!(", {:.2}% of its requests were late", late * 100.0))
-            .unwrap_or_default();
-        let finding = match self.loss {
-            Some(LossSummary { least, most: Some(most), .. }) => {
-                let [lost, least, most] = [self.lost, least, most].map(percent);
-                format!("the foreground lost {lost} of its time{late} (audit: {least} to {most})")
-            }
-            _ => format!("too little was compared to say what the foreground lost{late}"),
-        };
-        format!("{finding}; at most {} is promised: {}", percent(promised), verdict(self.keeps(promised)))
-    }
-}
-
-/// How long something of the foreground took; none when there was nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Delays {
-    /// When it met no background on arrival.
-    pub(crate) quiet_mean_ns: Option<u64>,
-    pub(crate) quiet_p99_ns: Option<u64>,
-    /// … and when it met some.
-    pub(crate) loaded_mean_ns: Option<u64>,
-    pub(crate) loaded_p99_ns: Option<u64>,
-}
-
-impl Delays {
-    /// The means and tails of these times.
-    pub(crate) fn of(quiet: &Histogram, loaded: &Histogram) -> Self {
-        let ns = |time: Option<Nanos>| time.map(|time| time.0);
-        Self {
-            quiet_mean_ns: ns(quiet.mean()),
-            quiet_p99_ns: ns(quiet.quantile(0.99)),
-            loaded_mean_ns: ns(loaded.mean()),
-            loaded_p99_ns: ns(loaded.quantile(0.99)),
-        }
-    }
-
-    /// What a person reads of those that met no background.
-    pub(crate) fn quiet(&self) -> Option<String> {
-        Some(format!("{} (p99 {})", Nanos(self.quiet_mean_ns?), Nanos(self.quiet_p99_ns?)))
-    }
-
-    /// … and of those that met some.
-    pub(crate) fn loaded(&self) -> Option<String> {
-        Some(format!("{} (p99 {})", Nanos(self.loaded_mean_ns?), Nanos(self.loaded_p99_ns?)))
-    }
-}
+use super::net::summary::NetSummary;
+use super::promise::whole::WholeSummary;
 
 /// What the front knows by itself.
 const KNOWN_WITHOUT_SUPERVISOR: [&str; 7] =
@@ -193,7 +50,7 @@ pub(crate) struct Summary {
     pub(crate) policy: String,
     #[serde(default)]
     pub(crate) regulation: Option<String>,
-    pub(crate) gate: super::engine::GateCounts,
+    pub(crate) gate: GateCounts,
     /// Bytes that lull read ahead for the job, in the gaps.
     pub(crate) read_ahead_bytes: u64,
     /// Times the whole job was held, and for how long in all.
@@ -252,21 +109,6 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 fn is_same(one: &File, other: &File) -> io::Result<bool> {
     let [one, other] = [one.metadata()?, other.metadata()?];
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
-}
-
-/// Bytes with a binary unit.
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-pub(crate) fn bytes(n: u64) -> String {
-    let mut value = n as f64;
-    let mut unit = "B";
-    for next in ["KiB", "MiB", "GiB", "TiB"] {
-        if value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
 }
 
 /// How often, in words.
@@ -400,15 +242,6 @@ impl Summary {
         for note in self.unmet.iter().chain(&self.notes) {
             let _ = writeln!(text, "lull: note: {note}");
         }
-    }
-}
-
-/// The bound on background in service as text: the window, or the depth that was fixed in its place.
-pub(crate) fn bound_text(depth: u32, window_bytes: u64) -> String {
-    match (depth, window_bytes) {
-        (u32::MAX, u64::MAX) => "no window".to_owned(),
-        (u32::MAX, bytes) => format!("window {}", WindowChoice::Fixed(bytes)),
-        (depth, _) => format!("depth {depth}"),
     }
 }
 

@@ -11,7 +11,7 @@
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lull_core::{IntervalChoice, Nanos};
 use lull_linux::cgroup::JobGroup;
@@ -25,19 +25,21 @@ use lull_linux::seccomp::{Listener, Scope};
 use lull_linux::systemd::sleep;
 
 use super::adjust;
-use super::cpu_start::{CpuStart, at_normal_priority};
+use super::cpu_start::CpuStart;
 use super::engine::{Engine, Next};
 use super::family::Family;
 use super::gate::Gate;
-use super::helper;
 use super::hold_gate::HoldGate;
-use super::memory::MemoryAim;
+use super::lock::lock;
+use super::memory::aim::{Begins, MemoryAim};
 use super::memory::shed::Shed;
-use super::memory::start::{Begins, MemoryStart};
+use super::memory::start::MemoryStart;
 use super::messages::{FromSupervisor, ToSupervisor};
 use super::net::queues::{Queues, release as release_queues};
 use super::net::when_used::WhenUsed;
 use super::net::{self, Net};
+use super::nudge::Nudge;
+use super::priority::{LOWEST, at_normal_priority, set_weight};
 use super::quiet::Quiet;
 use super::reader::ReadAhead;
 use super::regulator::Regulator;
@@ -46,6 +48,7 @@ use super::sensors::{self, Sensors};
 use super::settings::{LendNet, ResourceChoice, RunSettings, SensorChoice};
 use super::slo::{Complaints, Slo};
 use super::tell;
+use super::thread;
 
 /// How often requests whose end was missed are looked for.
 const HEAL_EVERY: Nanos = Nanos::from_millis(50);
@@ -65,9 +68,6 @@ const CPUS_NEED_BPF: &str = "the CPUs are watched by BPF alone, which cannot be 
 /// Why the calls are not held.
 const NO_THREAD: &str = "this user may have no more threads (ulimit -u), and lull needs some: the job runs at low priority, ungated";
 
-/// The nice value that weighs least.
-pub(crate) const LOWEST: libc::c_int = 19;
-
 /// What the supervisor is born with.
 pub(crate) struct Supervisor {
     pub(crate) settings: RunSettings,
@@ -82,49 +82,6 @@ pub(crate) struct Supervisor {
     pub(crate) status_every: Option<Nanos>,
     /// Interfaces whose queue goes back to what it was when the job has ended.
     pub(crate) queues: Queues,
-}
-
-/// An event counter of the kernel that ends the loop thread's sleep.
-pub(crate) struct Nudge(std::os::fd::OwnedFd);
-
-impl AsRawFd for Nudge {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_raw_fd()
-    }
-}
-
-impl std::os::fd::AsFd for Nudge {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-impl Nudge {
-    pub(crate) fn new() -> nix::Result<Self> {
-        use nix::sys::eventfd::{EfdFlags, EventFd};
-        Ok(Self(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?.into()))
-    }
-
-    pub(crate) fn give(&self) {
-        // A full counter has nudged already.
-        let _ = nix::unistd::write(&self.0, &1_u64.to_ne_bytes());
-    }
-
-    pub(crate) fn take(&self) {
-        let _ = nix::unistd::read(&self.0, &mut [0; 8]);
-    }
-}
-
-/// Sets what one thread weighs, and what its session weighs under autogroup. An ordinary user may only make both less.
-pub(crate) fn set_weight(thread: u32, nice: libc::c_int) {
-    // SAFETY: plain integers.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, nice) };
-    // There is no such file without autogroup.
-    let _ = std::fs::write(format!("/proc/{thread}/autogroup"), nice.to_string());
-}
-
-pub(crate) fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
-    engine.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The loop thread's sleep: until one of its descriptors is readable or a time has come.
@@ -320,7 +277,7 @@ impl Supervisor {
         let (sleeps, wakes) = (Arc::clone(&lock(&engine).sleeps), Arc::clone(&nudge));
         if listener.is_some() {
             // Who has no thread to spare, or no bus, is not told.
-            helper::thread(move || {
+            thread::start(move || {
                 let tell = |about_to: bool| {
                     sleeps.store(about_to, Ordering::Relaxed);
                     wakes.give();
@@ -363,7 +320,7 @@ impl Supervisor {
         let starved = |gate: &HoldGate, now| {
             family.starved_of_cpu().map(|starved| starved.since(gate.total_by_quota(now)))
         };
-        let mut sleep = Sleep::new([nudge.0.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
+        let mut sleep = Sleep::new([nudge.as_raw_fd(), self.channel.as_raw_fd(), sensor, -1, net_sensor]);
         let (mut told, mut healed, mut cpu_so_far) = (Nanos::ZERO, Nanos::ZERO, [Nanos::ZERO; 2]);
         let (mut has_begun, mut job_ended) = (false, false);
         loop {
@@ -442,7 +399,7 @@ impl Supervisor {
                     if gate.is_empty() {
                         memory.iter().for_each(MemoryStart::settle);
                         let rooms = lock(&engine).net.as_ref().map(Net::empty_rooms);
-                        net::wait_for(&rooms.unwrap_or_default());
+                        net::room::wait_for(&rooms.unwrap_or_default());
                     }
                     let mut summary = supervisor.summary(&lock(&engine), &gate, kind, [began, sensing]);
                     summary.memory = memory.as_ref().and_then(MemoryStart::summary);

@@ -3,14 +3,14 @@
 use lull_core::Nanos;
 use lull_linux::clock;
 
-use super::cpu::LossSummary;
 use super::disk::Disk;
+use super::disk::summary::bound_text;
 use super::engine::Engine;
 use super::hold_gate::HoldGate;
 use super::messages::Status;
 use super::net::Net;
 use super::regulator::Regulator;
-use super::summary::{Delays, DiskSummary, Summary, bound_text};
+use super::summary::Summary;
 use super::supervisor::Supervisor;
 
 impl Supervisor {
@@ -56,39 +56,13 @@ impl Supervisor {
             startup_ns: began.since(self.born).0,
             sensors_ns: sensing.since(began).0,
             notes: self.notes.clone(),
-            disks: engine.disks.iter().map(disk_summary).collect(),
+            disks: engine.disks.iter().map(Disk::summary).collect(),
             cpu: engine.cpu.as_ref().map(|cpu| cpu.summary(now)),
             whole: engine.promise.summary(&engine.disks, engine.cpu.as_ref()),
             memory: None,
             net: engine.net.as_ref().map(Net::summary),
             queues: Vec::new(),
         }
-    }
-}
-
-fn disk_summary(disk: &Disk) -> DiskSummary {
-    let report = disk.report();
-    let view = disk.latest();
-    let kept = disk.control.budget().kept();
-    DiskSummary {
-        disk: disk.traits.name.clone(),
-        interval: disk.resource.setting().interval.to_string(),
-        bound: bound_text(disk.resource.setting().depth, disk.control.window_bytes()),
-        foreground_requests: view.foreground.started,
-        foreground_bytes: report.foreground_bytes,
-        background_requests: view.background.started,
-        background_bytes: report.background_bytes,
-        latency: Delays::of(&report.quiet, &report.loaded),
-        preemptions: report.counters[2][0],
-        kept_free: report.counters[3][0],
-        leaks: report.leaks,
-        healed: report.healed,
-        counters: report.counters,
-        lost: kept.overall,
-        lost_worst: kept.worst,
-        loss: disk.control.audited().map(LossSummary::from),
-        late: disk.control.late().map(|late| f64::from(late.ppm) / 1e6),
-        slowdown: disk.control.slowdown().map(Into::into),
     }
 }
 

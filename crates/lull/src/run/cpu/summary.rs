@@ -3,8 +3,8 @@
 use lull_core::{Mode, Nanos, Share};
 use serde::{Deserialize, Serialize};
 
-use super::super::summary::{SlowdownSummary, verdict};
 use super::Cpu;
+use crate::run::figures::{LossSummary, SlowdownSummary, verdict};
 
 /// For the status line and the summary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,20 +38,6 @@ pub(crate) struct CpuSummary {
     pub(crate) late: Option<f64>,
     /// Whether no more was lost than promised; `None` when nothing was compared, or neither is proved.
     pub(crate) kept: Option<bool>,
-}
-
-/// A share with its 95% interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LossSummary {
-    pub(crate) likely: f64,
-    pub(crate) least: f64,
-    pub(crate) most: Option<f64>,
-}
-
-impl From<[f64; 3]> for LossSummary {
-    fn from([likely, least, most]: [f64; 3]) -> Self {
-        Self { likely, least, most: Some(most).filter(|most| most.is_finite()) }
-    }
 }
 
 impl Cpu {

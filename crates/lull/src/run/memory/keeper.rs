@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::mpsc::{Receiver, TryRecvError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lull_bpf::{Chunk, PageSensor, Touched};
@@ -31,9 +31,12 @@ use lull_linux::gate::writeback;
 use lull_linux::root::Root;
 use lull_linux::topology::DevT;
 
+use super::aim::MemoryAim;
+use super::inherit;
 use super::link::{Cause, Link};
-use super::{MemoryAim, MemorySummary, Order, inherit};
+use super::summary::MemorySummary;
 use crate::run::family::Family;
+use crate::run::lock::lock;
 
 /// How often the thread looks while the observer has nothing to wake it for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -54,6 +57,12 @@ const SHORT_KEEP_BYTES: u64 = 8 << 20;
 const SIZE_EVERY: Nanos = Nanos::from_secs(1);
 /// Processes that are asked.
 const SIZED: usize = 256;
+
+/// To the thread.
+pub(super) enum Order {
+    /// Take out everything, and say when that is done.
+    Settle(SyncSender<()>),
+}
 
 /// The thread's state.
 pub(super) struct Keeper {
@@ -329,7 +338,7 @@ impl Keeper {
         self.seen.kept_bytes = self.keep.pages() * size;
         self.seen.dirty_bytes = self.cleaner.pages() * size;
         self.seen.peak_dirty_bytes = self.seen.peak_dirty_bytes.max(self.seen.dirty_bytes);
-        *shown.lock().unwrap_or_else(PoisonError::into_inner) = self.seen;
+        *lock(shown) = self.seen;
     }
 }
 

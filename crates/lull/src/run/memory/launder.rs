@@ -9,7 +9,7 @@
 //! is being written then is written by the kernel.
 
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lull_core::memory::swap_ahead::{Launder, LaunderView};
@@ -25,6 +25,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::link::{Link, Verdict};
 use super::room::RoomShown;
+use crate::run::lock::lock;
 
 /// How often it looks while there is nothing to write.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -106,7 +107,7 @@ impl Launderer {
     fn write(&mut self, bytes: u64) {
         let written = self.processes.page_out(bytes).unwrap_or(0);
         self.launder.wrote(bytes);
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner).laundered_bytes += written;
+        lock(&self.shown).laundered_bytes += written;
     }
 
     fn wait(&self) {

@@ -13,11 +13,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lull_core::{Nanos, Ticket};
 
-use crate::run::supervisor::Nudge;
+use crate::run::lock::lock;
+use crate::run::nudge::Nudge;
 
 /// Marks the tickets of pieces to be written: no trapped call and no piece read ahead has this bit.
 const WRITE: u64 = 1 << 63;
@@ -72,10 +73,6 @@ pub(crate) struct Link {
     to_loop: Arc<Nudge>,
     to_keeper: Nudge,
     to_launderer: Nudge,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Link {
@@ -268,3 +265,6 @@ impl Link {
         self.to_launderer.give();
     }
 }
+
+#[cfg(test)]
+mod tests;

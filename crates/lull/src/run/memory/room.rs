@@ -13,7 +13,7 @@
 
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, SendError, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lull_core::{Hold, HoldAction, HoldSetting, Nanos, Room, RoomAction, RoomSetting, RoomView, State};
 use lull_linux::cgroup::memory::MemoryGroup;
@@ -24,9 +24,10 @@ use lull_linux::sense::pressure::{OthersPressure, Trigger};
 use lull_linux::sense::room::RoomSensor;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::MemoryAim;
+use super::aim::MemoryAim;
 use super::link::{Cause, Link};
-use crate::run::supervisor::Nudge;
+use crate::run::lock::lock;
+use crate::run::nudge::Nudge;
 
 /// The job runs at least this long between two holds for the sake of memory.
 const FLOOR: Nanos = Nanos::from_millis(20);
@@ -283,7 +284,7 @@ impl RoomKeeper {
     }
 
     fn tell(&self, change: impl FnOnce(&mut RoomShown)) {
-        change(&mut self.shown.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut lock(&self.shown));
     }
 }
 

@@ -16,8 +16,7 @@ use lull_linux::cgroup::JobGroup;
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::clock;
 
-use super::MemoryAim;
-use super::start::{Begins, LARGE_BYTES, SHORT_JOB};
+use super::aim::{Begins, LARGE_BYTES, MemoryAim, SHORT_JOB};
 
 /// What has to be known to shed.
 #[derive(Clone, Copy, Debug)]

@@ -37,34 +37,22 @@ use lull_linux::gate::thresholds::processes::ProcessMemory;
 use lull_linux::root::Root;
 use lull_linux::sense::fallback::JobIo;
 
+use super::aim::{Begins, LARGE_BYTES, MemoryAim, SHORT_JOB};
 use super::link::Link;
+use super::manager::{Memory, NO_GROUP};
 use super::room::{RoomLine, RoomOrder};
-use super::{Memory, MemoryAim, MemorySummary, NO_GROUP};
-use crate::run::adjust::{Passed, Setter};
+use super::summary::MemorySummary;
+use super::thresholds::{Passed, Setter};
 use crate::run::family::Family;
-use crate::run::helper;
+use crate::run::nudge::Nudge;
 use crate::run::reader::ReadAhead;
-use crate::run::supervisor::Nudge;
+use crate::run::thread;
 
-/// A job that ends sooner does not pay for the observer, whose loading takes a good part of such a job's time.
-pub(super) const SHORT_JOB: Nanos = Nanos::from_secs(1);
-/// A job with less than this in memory is left to the kernel.
-pub(crate) const LARGE_BYTES: u64 = 32 << 20;
 /// How often to look whether it has more, while it grows by [`GROWS_BYTES`] between two looks; else twice as long each time, …
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const GROWS_BYTES: u64 = 1 << 20;
 /// … up to this, which is for each look where each of its processes has to be asked.
 const LOOK_LATEST: Duration = Duration::from_secs(1);
-
-/// When the job's memory begins to be managed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Begins {
-    /// Once the job is large: nothing was said about it.
-    #[default]
-    WhenLarge,
-    /// With the job, and a person is told if it cannot be had: it was named.
-    AtOnce,
-}
 
 /// What is waited for, for a person.
 fn large_enough() -> String {
@@ -164,7 +152,7 @@ impl MemoryStart {
                 let (sender, receiver) = sync_channel(1);
                 let footprint = Footprint::new(group, family.clone(), read_ahead.clone());
                 let nudge = Arc::clone(nudge);
-                helper::thread(move || {
+                thread::start(move || {
                     std::thread::sleep(Duration::from_nanos(SHORT_JOB.0));
                     footprint.wait_until_large();
                     // Nobody waits for it any more: the job has ended.

@@ -3,23 +3,20 @@
 use lull_bpf::Interface;
 use lull_bpf::record::{WAKE_FOREGROUND_END, WAKE_LEAK};
 use lull_core::{
-    DepthChoice, Histogram, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos,
-    Observation, ParlourSetting, QueueBound, RoundTripSetting, RoundTrips, StartRule, State, Variant,
-    derive_state,
+    DepthChoice, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos, Observation,
+    ParlourSetting, QueueBound, RoundTripSetting, RoundTrips, StartRule, State, Variant, derive_state,
 };
 
+use super::cost::Cost;
 use super::room::RoomThread;
 use super::summary::InterfaceSummary;
-use crate::run::summary::Delays;
+use crate::run::figures::Delays;
 
 /// The bound on background in an interface's queue, in packets, if none is given: with segmentation offload a connection hands over
 /// 64 KiB at once, and a smaller bound would leave gaps.
 const AUTO_DEPTH: u64 = 44;
 /// What counts as a packet in that bound: a full one of an Ethernet.
 const PACKET_BYTES: u64 = 1_514;
-/// From so many packets it is said what a preemption costs.
-pub(super) const COST_PACKETS: u64 = 64;
-
 /// What all interfaces have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
@@ -69,30 +66,6 @@ pub(super) struct Link {
     pub(super) hold: Option<Hold>,
     pub(super) held: bool,
     pub(super) room: Waiting,
-}
-
-/// What a preemption costs: how long background packets are in the queue, in the middle.
-#[derive(Debug, Default)]
-pub(super) struct Cost {
-    before: Histogram,
-    last: Option<Nanos>,
-}
-
-impl Cost {
-    pub(super) fn step(&mut self, service: &Histogram) -> Option<Nanos> {
-        self.last = self.fresh(service).or(self.last);
-        self.last
-    }
-
-    /// As soon as enough packets have passed since the last.
-    pub(super) fn fresh(&mut self, service: &Histogram) -> Option<Nanos> {
-        let new = service.since(&self.before);
-        if new.count() < COST_PACKETS {
-            return None;
-        }
-        self.before.clone_from(service);
-        new.quantile(0.5)
-    }
 }
 
 /// Where the datagrams of one interface wait.

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread::JoinHandle;
 
 use lull_bpf::Interface;
@@ -22,8 +22,9 @@ use lull_core::{Nanos, Parlour, ParlourSetting, QueueBound, StartRule, State, Va
 use lull_linux::clock;
 use lull_linux::gate::room::Room;
 
-use super::link::{COST_PACKETS, Cost};
-use crate::run::supervisor::Nudge;
+use super::cost::{COST_PACKETS, Cost};
+use crate::run::lock::lock;
+use crate::run::nudge::Nudge;
 
 /// How often a room looks whether it is still wanted, if nothing else wakes it.
 const IDLE_LOOK: Nanos = Nanos::from_secs(1);
@@ -114,7 +115,7 @@ impl RoomThread {
     pub(super) fn empty(&self) -> mpsc::Receiver<()> {
         let (done, emptied) = mpsc::channel();
         if self.lives() {
-            *self.orders.empty.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+            *lock(&self.orders.empty) = Some(done);
             self.orders.nudge.give();
         }
         emptied
@@ -191,7 +192,7 @@ impl Keeper {
         // Without it a wake-up is fixed to some 50 us after its time.
         let _ = nix::sys::prctl::set_timerslack(1);
         while !orders.stop.load(Ordering::SeqCst) {
-            let empty = orders.empty.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let empty = lock(&orders.empty).take();
             if let Some(done) = empty {
                 self.empty();
                 let _ = done.send(());

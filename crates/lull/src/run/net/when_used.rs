@@ -25,10 +25,10 @@ use lull_linux::root::Root;
 use lull_linux::seccomp::Scope;
 
 use super::Net;
-use crate::run::cpu_start::at_normal_priority;
 use crate::run::family::Family;
+use crate::run::nudge::Nudge;
+use crate::run::priority::at_normal_priority;
 use crate::run::settings::{LendNet, RunSettings, SensorChoice};
-use crate::run::supervisor::Nudge;
 
 /// The network, and what a person should know; or why it is left as it is.
 pub(crate) type Outcome = Result<(Net, Vec<String>), String>;

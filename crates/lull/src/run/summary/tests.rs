@@ -1,14 +1,8 @@
 //! What the summary says.
 
-use super::{CpuSummary, Delays, DiskSummary, LossSummary, Summary, bytes};
-use crate::run::engine::GateCounts;
-
-#[test]
-fn bytes_have_units() {
-    assert_eq!(bytes(12), "12 B");
-    assert_eq!(bytes(1536), "1.5 KiB");
-    assert_eq!(bytes(3 << 30), "3.0 GiB");
-}
+use super::{CpuSummary, DiskSummary, GateCounts, Summary, WholeSummary};
+use crate::run::figures::{Delays, LossSummary};
+use crate::run::promise::whole::LostPart;
 
 #[test]
 fn the_text_names_every_disk_that_worked_and_the_json_comes_back() {
@@ -129,4 +123,21 @@ fn what_was_withheld_for_tests_is_told_beside_what_was_lent() {
     summary.cpu = Some(CpuSummary { tested_ns: 0, ..summary.cpu.unwrap() });
     let text = summary.text();
     assert!(text.contains("held 2 times, ") && !text.contains("withheld"), "{text}");
+}
+
+#[test]
+fn the_sum_is_told_after_the_resources_with_what_each_took_of_it() {
+    let part = |resource: &str, lost| LostPart { resource: resource.to_owned(), lost };
+    let parts = vec![part("cpu", 0.011), part("vda", 0.02)];
+    let whole = WholeSummary { lost: 0.031, lost_worst: 0.047, parts, kept: Some(true) };
+    let summary = Summary { is_complete: true, promised: 0.05, whole: Some(whole), ..Summary::default() };
+    let text = summary.text();
+    assert!(
+        text.contains(
+            "lull: in all: the foreground lost 3.1% of its time (cpu 1.1%, vda 2.0%), 4.7% in the worst minute; at most \
+             5.0% is promised over all: kept\n"
+        ),
+        "{text}"
+    );
+    assert!(!Summary { whole: None, ..summary }.text().contains("in all:"));
 }

@@ -1,7 +1,7 @@
 //! What the line says, and on how many pages.
 
-use super::super::super::messages::LinkStatus;
 use super::{Status, pages, parts, whole};
+use crate::run::net::summary::LinkStatus;
 
 fn text(status: &Status) -> String {
     pages(status, 1_000).remove(0)

@@ -1,39 +1,11 @@
-//! What is said of the job's memory, and what passes between the threads.
-
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
 use lull_core::{Nanos, Ticket};
 
-use super::link::{Cause, Link, Verdict};
-use super::{CACHE_KEEP_BYTES, MOST_KEPT_BYTES, MemorySummary};
-use crate::run::settings::{Given, parse};
-use crate::run::supervisor::Nudge;
-
-#[test]
-fn only_what_there_is_is_said() {
-    let mut summary =
-        MemorySummary { filled_bytes: 3 << 20, evicted_bytes: 2 << 20, ..MemorySummary::default() };
-    assert!(summary.text().contains("3.0 MiB brought in, 2.0 MiB taken out again\n"), "{}", summary.text());
-    assert_eq!(summary.short_text(), "resident 0 B");
-    summary.dirtied_bytes = 5 << 20;
-    summary.dirty_bytes = 1 << 20;
-    summary.kept_bytes = 1 << 20;
-    assert!(summary.text().contains("1.0 MiB kept; 5.0 MiB made dirty"), "{}", summary.text());
-    assert!(summary.short_text().ends_with(", cache kept 1.0 MiB, dirty 1.0 MiB"));
-}
-
-#[test]
-fn a_job_keeps_more_page_cache_where_nobody_uses_the_memory() {
-    let given = |text: &str| Given::default().over(parse(text).unwrap()).unwrap().memory.unwrap();
-    let aim = given("");
-    assert_eq!(aim.may_keep(0, 0), CACHE_KEEP_BYTES);
-    assert_eq!(aim.may_keep(100 << 20, 300 << 20), 100 << 20);
-    assert_eq!(aim.may_keep(0, u64::MAX), MOST_KEPT_BYTES);
-    let named = given("[run]\ncache-keep = \"8MiB\"\n");
-    assert_eq!(named.may_keep(100 << 20, 300 << 20), 8 << 20, "what is named is kept to");
-}
+use super::{Cause, Link, Verdict};
+use crate::run::nudge::Nudge;
 
 #[test]
 fn a_piece_waits_for_its_turn_and_a_hold_ends_by_itself() {

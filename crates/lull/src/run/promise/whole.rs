@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::verdict;
+use crate::run::figures::verdict;
 
 /// One resource's part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl WholeSummary {
         }
     }
 
-    pub(super) fn sentence(&self, promised: f64) -> String {
+    pub(crate) fn sentence(&self, promised: f64) -> String {
         let percent = |share: f64| format!("{:.1}%", share * 100.0);
         let resources =
             |tell: &dyn Fn(&LostPart) -> String| self.parts.iter().map(tell).collect::<Vec<_>>().join(", ");

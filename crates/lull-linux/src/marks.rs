@@ -38,7 +38,7 @@ mod unmark;
 pub use apply::{Mark, MarkSet, enter};
 pub use io_class::IoClass;
 pub use plan::{Choice, Effect, Plan, Reason};
-pub use turn::{come_first, let_others_run, run_promptly, serve_the_foreground};
+pub use turn::{First, come_first, let_others_run, run_promptly, serve_the_foreground};
 pub use unmark::Plain;
 
 #[cfg(test)]

@@ -20,14 +20,11 @@
 //! | [`tell`], [`messages`], [`status`], [`summary`] | what is told to whom |
 
 pub(crate) mod adjust;
-mod affinity;
 pub(crate) mod bare;
 mod cpu;
-mod cpu_start;
 pub(crate) mod disk;
 mod engine;
 mod family;
-mod figures;
 mod front;
 mod gate;
 mod guardian;
@@ -49,6 +46,8 @@ mod quiet;
 mod reader;
 mod regulator;
 mod release;
+pub(crate) mod report;
+mod resource;
 pub(crate) mod sensors;
 pub(crate) mod settings;
 mod signals;
@@ -57,7 +56,6 @@ mod spare;
 mod status;
 pub(crate) mod summary;
 mod supervisor;
-mod tell;
 mod thread;
 
 use std::cell::RefCell;
@@ -392,22 +390,21 @@ fn start(
     };
 
     let (to_supervisor, supervisor_end) = Channel::pair().context("cannot make a channel")?;
-    let mut supervisor = supervisor::Supervisor {
+    let mut inputs = supervisor::inputs::Inputs {
         settings: settings.clone(),
         channel: supervisor_end,
         shared: Arc::clone(&shared),
         group: None,
         notes,
-        unmet: Vec::new(),
         born,
         status_every: status.every(),
         queues: Arc::clone(&queues),
     };
-    let keep: Vec<RawFd> = locks(&queues).chain([supervisor.channel.as_raw_fd()]).collect();
+    let keep: Vec<RawFd> = locks(&queues).chain([inputs.channel.as_raw_fd()]).collect();
     let groups = heritage.groups.clone();
     let supervisor = helper::spawn(helper::SUPERVISOR, &keep, move || {
-        supervisor.group = open_groups(&groups);
-        supervisor.run();
+        inputs.group = open_groups(&groups);
+        supervisor::run(inputs);
     });
     let alone = |error| {
         release(&queues);

@@ -12,7 +12,10 @@
 //! A job begins with everything, protected by its class. The first burst of a foreground at work makes it leave CPUs free. What the
 //! foreground loses is taken from its bursts, or from the user's own measure (`--slo`), which then decides alone.
 
-pub(crate) mod summary;
+mod affinity;
+pub(crate) mod resource;
+mod start;
+mod summary;
 
 use lull_bpf::cpu::{CpuTotals, Cpus};
 use lull_core::promise::late::{Late, late_share};
@@ -23,7 +26,7 @@ use lull_core::{
 use lull_linux::gate::lend::{self, Lender as CpuGate};
 use lull_linux::topology::cpus::CpuSet;
 
-use super::figures::SlowdownSummary;
+use super::report::figures::SlowdownSummary;
 use super::slo::Slo;
 
 /// How often the CPUs that are lent may be others, and the late share is told.

@@ -1,6 +1,8 @@
 //! One disk of the live engine: its sensor, its policy, its automatic control, its hold machine.
 
-pub(crate) mod summary;
+pub(crate) mod account;
+pub(crate) mod resource;
+mod summary;
 
 use lull_bpf::record::{
     PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, START_ON_REQUEST, WAKE_BACKGROUND_END,

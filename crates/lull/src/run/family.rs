@@ -54,6 +54,11 @@ impl Family {
         Some(self.v2_group()?.metadata().ok()?.ino())
     }
 
+    /// A handle of one's own on the job's control groups.
+    pub(crate) fn open_group(&self) -> Option<JobGroup> {
+        JobGroup::open(&self.groups).ok().filter(|_| !self.groups.is_empty())
+    }
+
     /// How the observers of the disks tell the job's tasks.
     pub(crate) fn job(&self) -> Job {
         let [root, helper] = [self.front, self.own].map(|pid| u32::try_from(pid).unwrap_or(0));

@@ -28,10 +28,11 @@ use lull_linux::marks::run_promptly;
 use lull_linux::seccomp::listener::Received;
 use lull_linux::seccomp::{Listener, Trap};
 
-use super::engine::{Engine, Verdict};
+use super::engine::Engine;
 use super::lock::lock;
 use super::nudge::Nudge;
 use super::open::Open;
+use super::resource::Verdict;
 use super::thread;
 
 /// Nobody waits longer for what is told. Sensors that are still being loaded come first.

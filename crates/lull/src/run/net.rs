@@ -34,15 +34,16 @@ mod cost;
 mod link;
 pub(crate) mod options;
 pub(crate) mod queues;
+pub(crate) mod resource;
 pub(crate) mod room;
-pub(crate) mod summary;
 pub(crate) mod when_used;
 
 use super::disk::policy_flags;
+use super::report::net::{InterfaceSummary, NetSummary};
+use super::report::status::LinkStatus;
 use super::settings::{RunSettings, SensorChoice};
 use link::{Link, Rules, Waiting};
 use room::{Keeping, RoomThread};
-use summary::{InterfaceSummary, LinkStatus, NetSummary};
 
 /// How often intervals are set anew.
 const ASK_EVERY: Nanos = Nanos::from_millis(25);

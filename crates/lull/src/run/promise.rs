@@ -1,25 +1,31 @@
-//! The one promise of a run: what the foreground may lose on the disks and the CPUs on which it meets the job.
+//! The one promise of a run: what the foreground may lose on all resources on which it meets the job and where that is measured.
 //!
 //! Memory and network are no part of it: nothing measures what time they cost the foreground. Nor is a disk that is
 //! watched by the fallback sensor.
 
-pub(crate) mod whole;
-
 use lull_core::{Ledger, Loss, Nanos, Use};
 
-use super::cpu::Cpu;
-use super::disk::Disk;
-use super::figures::SlowdownSummary;
-use whole::{LostPart, WholeSummary};
+use super::report::figures::SlowdownSummary;
+use super::report::whole::{LostPart, WholeSummary};
 
-/// What control of a disk aims at, of what may be lost there, in percent: the rest is for what is learnt late.
-const DISK_PERCENT: u32 = 80;
-/// The place of the CPUs, which may come later than the disks, in the ledger.
-const CPUS: usize = 0;
+/// Where losses of the foreground are measured.
+pub(crate) trait Account {
+    /// For a person.
+    fn name(&self) -> &str;
 
-/// What control of a disk aims at, when so much may be lost there.
-pub(crate) fn of_disk(promise: Loss) -> Loss {
-    Loss::ppm(promise.as_ppm() / 100 * DISK_PERCENT)
+    /// What the foreground does and loses here; nothing while that is not measured.
+    fn usage(&mut self, now: Nanos) -> Use;
+
+    /// From now on `promise` is what the foreground may lose here.
+    fn set_promise(&mut self, promise: Loss);
+
+    /// How much slower the foreground is here beside the job, once that was compared.
+    fn slowdown(&self) -> Option<SlowdownSummary>;
+
+    /// Whether what is booked here is seen, and needs no comparison to be known.
+    fn is_seen(&self) -> bool {
+        false
+    }
 }
 
 /// See the module.
@@ -33,50 +39,41 @@ impl Promise {
         Self { ledger: Ledger::new(promise), uses: Vec::new() }
     }
 
-    /// Looks what was lost, and tells everybody what it may lose from now on.
-    pub(crate) fn turn(&mut self, now: Nanos, disks: &mut [Disk], mut cpu: Option<&mut Cpu>) {
+    /// Looks what was lost, and tells everybody what it may lose from now on. The accounts are always the same in the same order, new ones
+    /// last.
+    pub(crate) fn turn(&mut self, now: Nanos, accounts: &mut [&mut dyn Account]) {
         self.uses.clear();
-        self.uses.push(cpu.as_deref().map_or_else(Use::default, Cpu::usage));
-        self.uses.extend(disks.iter_mut().map(|disk| disk.usage(now)));
-        let Some(promises) = self.ledger.look(now, &self.uses) else { return };
-        if let (Some(cpu), Some(promise)) = (&mut cpu, promises.first()) {
-            cpu.set_promise(*promise);
-        }
-        for (disk, promise) in disks.iter_mut().zip(promises.iter().skip(CPUS + 1)) {
-            disk.set_promise(of_disk(*promise));
+        self.uses.extend(accounts.iter_mut().map(|account| account.usage(now)));
+        let promises = self.ledger.look(now, &self.uses).into_iter().flatten();
+        for (account, promise) in accounts.iter_mut().zip(promises) {
+            account.set_promise(promise);
         }
     }
 
     /// What was lost on all resources; `None` unless the foreground met the job on more than one.
-    pub(crate) fn summary(&self, disks: &[Disk], cpu: Option<&Cpu>) -> Option<WholeSummary> {
-        let met = |place: &usize| self.ledger.was_contended(*place);
-        let places = || (CPUS..=disks.len()).filter(met);
-        if places().count() < 2 {
+    pub(crate) fn summary(&self, accounts: &[&mut dyn Account]) -> Option<WholeSummary> {
+        let met: Vec<_> =
+            accounts.iter().enumerate().filter(|(place, _)| self.ledger.was_contended(*place)).collect();
+        if met.len() < 2 {
             return None;
         }
-        let part = |place: usize| {
-            let disk = place.checked_sub(CPUS + 1).and_then(|disk| disks.get(disk));
-            let slowdown = match disk {
-                Some(disk) => disk.control.slowdown().map(SlowdownSummary::from),
-                None => cpu.and_then(Cpu::slowdown),
-            };
-            let resource = disk.map_or_else(|| "cpu".to_owned(), |disk| disk.traits.name.clone());
-            let part = LostPart { resource, lost: self.ledger.lost_on(place) };
-            // What a disk's sensor sees needs no comparison.
-            (part, slowdown, disk.is_some())
-        };
-        let parts: Vec<_> = places().map(part).collect();
+        let slowdowns: Vec<_> =
+            met.iter().map(|(_, account)| (account.slowdown(), account.is_seen())).collect();
         let kept = self.ledger.kept();
         let proved: f64 =
-            parts.iter().flat_map(|(_, slowdown, _)| slowdown).map(SlowdownSummary::proved).sum();
-        let is_known = parts.iter().all(|(_, slowdown, is_seen)| {
+            slowdowns.iter().flat_map(|(slowdown, _)| slowdown).map(SlowdownSummary::proved).sum();
+        let is_known = slowdowns.iter().all(|(slowdown, is_seen)| {
             *is_seen || slowdown.as_ref().is_some_and(|slowdown| slowdown.high.is_some())
         });
+        let part = |(place, account): &(usize, &&mut dyn Account)| LostPart {
+            resource: account.name().to_owned(),
+            lost: self.ledger.lost_on(*place),
+        };
         Some(WholeSummary {
             lost: kept.overall,
             lost_worst: kept.worst,
             kept: WholeSummary::keeps(kept.promise, is_known, proved > self.ledger.promise().fraction()),
-            parts: parts.into_iter().map(|(part, ..)| part).collect(),
+            parts: met.iter().map(part).collect(),
         })
     }
 }

@@ -25,6 +25,9 @@ use lull_linux::sense::processes;
 
 use super::family::{self, Family};
 use super::policy::PolicyChoice;
+use super::report::Report;
+use super::report::status::Status;
+use super::resource::Resource;
 use super::settings::RunSettings;
 
 enum Kind {
@@ -106,13 +109,8 @@ impl Regulator {
         Some(Self { kind, family: family.clone(), protected, held: false })
     }
 
-    /// Whether the job is to be held.
-    pub(crate) fn holds(&self) -> bool {
-        self.held
-    }
-
     /// Asks the policy if it is time; returns when to ask again.
-    pub(crate) fn turn(&mut self, now: Nanos) -> Nanos {
+    fn ask(&mut self, now: Nanos) -> Nanos {
         if self.next(now) <= now {
             let action = match &mut self.kind {
                 Kind::Smart(learner) => learner.step(now, &self.family, &self.protected),
@@ -138,7 +136,7 @@ impl Regulator {
     }
 
     /// What it is doing, for the status line.
-    pub(crate) fn doing(&self) -> String {
+    fn doing(&self) -> String {
         match &self.kind {
             Kind::Smart(learner) => learner.doing(),
             Kind::Manners(manners) => match manners.state() {
@@ -151,7 +149,7 @@ impl Regulator {
     }
 
     /// What it has learnt, for the summary.
-    pub(crate) fn learnt(&self) -> String {
+    fn learnt(&self) -> String {
         match &self.kind {
             Kind::Smart(learner) => learner.learnt(),
             Kind::Manners(manners) => match manners.state() {
@@ -161,6 +159,28 @@ impl Regulator {
                 _ => format!("manners: the next suspension would last {}", manners.backoff()),
             },
         }
+    }
+}
+
+impl Resource for Regulator {
+    fn turn(&mut self, now: Nanos, _was_held: bool) -> Option<Nanos> {
+        Some(self.ask(now))
+    }
+
+    fn wants_hold(&self) -> bool {
+        self.held
+    }
+
+    fn status(&self, _now: Nanos, status: &mut Status) {
+        status.regulation = Some(self.doing());
+    }
+
+    fn report(&self, _now: Nanos, report: &mut Report) {
+        report.regulation = Some(self.learnt());
+    }
+
+    fn end(&mut self, _now: Nanos) {
+        self.held = false;
     }
 }
 

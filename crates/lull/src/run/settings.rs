@@ -14,12 +14,13 @@ use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
 use super::cpu::CpuAim;
+use super::disk::account::of_disk;
 use super::hold_gate::HoldChoice;
 use super::memory::aim::{Begins, CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
 use super::net::options::{DEFAULT_ROUTE, EVERYBODY, NetOptions};
 use super::policy::PolicyChoice;
+use super::protect;
 use super::slo::{Slo, SloChoice};
-use super::{promise, protect};
 use written::Written;
 
 mod written;
@@ -362,7 +363,7 @@ impl Given {
             max_delay: self.max_delay.or(file.max_delay).unwrap_or(MAX_DELAY),
             start_rule: self.start.or(file.start).unwrap_or(default.start_rule),
             variant: self.variant.or(file.variant).unwrap_or(default.variant),
-            budget: promise::of_disk(promise),
+            budget: of_disk(promise),
         };
         let longest_hold = self.longest_hold.or(file.longest_hold);
         let hold = match longest_hold {

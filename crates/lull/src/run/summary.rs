@@ -10,13 +10,13 @@ use std::path::Path;
 use lull_core::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::cpu::summary::CpuSummary;
-use super::disk::summary::{DiskSummary, GateCounts};
-use super::figures::bytes;
-use super::memory::summary::MemorySummary;
 use super::net::queues::QueueSummary;
-use super::net::summary::NetSummary;
-use super::promise::whole::WholeSummary;
+use super::report::cpu::CpuSummary;
+use super::report::disk::{DiskSummary, GateCounts};
+use super::report::figures::bytes;
+use super::report::memory::MemorySummary;
+use super::report::net::NetSummary;
+use super::report::whole::WholeSummary;
 
 /// What the front knows by itself.
 const KNOWN_WITHOUT_SUPERVISOR: [&str; 7] =

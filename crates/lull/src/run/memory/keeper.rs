@@ -34,9 +34,9 @@ use lull_linux::topology::DevT;
 use super::aim::MemoryAim;
 use super::inherit;
 use super::link::{Cause, Link};
-use super::summary::MemorySummary;
 use crate::run::family::Family;
 use crate::run::lock::lock;
+use crate::run::report::memory::MemorySummary;
 
 /// How often the thread looks while the observer has nothing to wake it for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);

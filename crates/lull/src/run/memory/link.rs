@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use lull_core::{Nanos, Ticket};
 
@@ -74,6 +74,9 @@ pub(crate) struct Link {
     to_keeper: Nudge,
     to_launderer: Nudge,
 }
+
+/// Where the disks find it, once there is one.
+pub(crate) type Pages = Arc<OnceLock<Arc<Link>>>;
 
 impl Link {
     pub(crate) fn new(to_loop: Arc<Nudge>, [to_keeper, to_launderer]: [Nudge; 2]) -> Self {

@@ -18,11 +18,11 @@ use super::keeper::{Keeper, Order};
 use super::launder::Launderer;
 use super::link::Link;
 use super::room::{RoomKeeper, RoomLine, RoomOrder, RoomOrders, RoomShown};
-use super::summary::MemorySummary;
 use crate::run::family::Family;
 use crate::run::lock::lock;
 use crate::run::nudge::Nudge;
 use crate::run::priority::at_normal_priority;
+use crate::run::report::memory::MemorySummary;
 use crate::run::thread;
 
 /// How long the supervisor goes on for pages that are dirty when the job has ended.

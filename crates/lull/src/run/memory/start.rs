@@ -38,14 +38,14 @@ use lull_linux::root::Root;
 use lull_linux::sense::fallback::JobIo;
 
 use super::aim::{Begins, LARGE_BYTES, MemoryAim, SHORT_JOB};
-use super::link::Link;
+use super::link::{Link, Pages};
 use super::manager::{Memory, NO_GROUP};
 use super::room::{RoomLine, RoomOrder};
-use super::summary::MemorySummary;
 use super::thresholds::{Passed, Setter};
 use crate::run::family::Family;
 use crate::run::nudge::Nudge;
 use crate::run::reader::ReadAhead;
+use crate::run::report::memory::MemorySummary;
 use crate::run::thread;
 
 /// How often to look whether it has more, while it grows by [`GROWS_BYTES`] between two looks; else twice as long each time, …
@@ -115,6 +115,8 @@ pub(crate) struct MemoryStart {
     to_room: Arc<RoomLine>,
     /// Whether that thread is at work.
     has_begun: Arc<AtomicBool>,
+    /// Where the disks find the link.
+    pages: Pages,
     pending: Option<Receiver<Started>>,
     memory: Option<Memory>,
 }
@@ -129,7 +131,7 @@ impl MemoryStart {
         family: &Family,
         group: Option<MemoryGroup>,
         read_ahead: &ReadAhead,
-        nudge: &Arc<Nudge>,
+        (pages, nudge): (&Pages, &Arc<Nudge>),
     ) -> Result<Self, &'static str> {
         family.group_id().ok_or(NO_GROUP)?;
         let (to_room, orders) = RoomLine::new().map_err(|_| "no event counter for the job's memory")?;
@@ -162,19 +164,32 @@ impl MemoryStart {
                 pending = Some(receiver);
             }
         }
-        Ok(Self { begins: aim.begins, to_room, has_begun, pending, memory })
+        let mut begun =
+            Self { begins: aim.begins, to_room, has_begun, pages: pages.clone(), pending, memory: None };
+        memory.into_iter().for_each(|memory| begun.manage(memory));
+        Ok(begun)
     }
 
-    /// What the job was found to be large enough for; once.
-    pub(crate) fn finish(&mut self) -> Option<Result<(), &'static str>> {
+    /// Once the job was found to be large: why nothing is managed all the same, if so.
+    pub(crate) fn finish(&mut self) -> Option<&'static str> {
         let started = self.pending.as_ref()?.try_recv().ok()?;
         self.pending = None;
-        Some(started.map(|memory| self.memory = Some(memory)))
+        match started {
+            Ok(memory) => self.manage(memory),
+            Err(why) => return Some(why),
+        }
+        None
+    }
+
+    fn manage(&mut self, memory: Memory) {
+        // The disks are told once.
+        let _ = self.pages.set(Arc::clone(&memory.link));
+        self.memory = Some(memory);
     }
 
     /// Where pieces wait for their turn, once something is managed.
-    pub(crate) fn link(&self) -> Option<Arc<Link>> {
-        self.memory.as_ref().map(|memory| Arc::clone(&memory.link))
+    pub(crate) fn link(&self) -> Option<&Link> {
+        self.memory.as_ref().map(|memory| &*memory.link)
     }
 
     /// Sets other thresholds, as long as this lives; before anything is managed, for then.

@@ -9,8 +9,8 @@ use lull_core::{
 
 use super::cost::Cost;
 use super::room::RoomThread;
-use super::summary::InterfaceSummary;
-use crate::run::figures::Delays;
+use crate::run::report::figures::Delays;
+use crate::run::report::net::InterfaceSummary;
 
 /// The bound on background in an interface's queue, in packets, if none is given: with segmentation offload a connection hands over
 /// 64 KiB at once, and a smaller bound would leave gaps.

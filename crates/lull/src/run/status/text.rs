@@ -5,8 +5,8 @@
 //! Approach: what the job does now is on every page, in a word where there is no room for more; behind it come as many of
 //! the other parts as fit, the rest on further pages. Widths are counted in characters.
 
-use super::super::figures::bytes;
-use super::super::messages::Status;
+use crate::run::report::figures::bytes;
+use crate::run::report::status::Status;
 use lull_core::Nanos;
 
 const BETWEEN: &str = " | ";

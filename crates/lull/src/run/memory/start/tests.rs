@@ -67,6 +67,7 @@ fn thresholds_wait_until_somebody_keeps_to_them() {
     let (to_room, orders) = RoomLine::new().unwrap();
     let has_begun = Arc::new(AtomicBool::new(false));
     let start = MemoryStart {
+        pages: Pages::default(),
         begins: Begins::WhenLarge,
         to_room: Arc::new(to_room),
         has_begun: Arc::clone(&has_begun),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::figures::verdict;
+use crate::run::report::figures::verdict;
 
 /// One resource's part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -19,14 +19,13 @@ use lull_linux::gate::lend::Lender as CpuGate;
 use lull_linux::root::Root;
 use lull_linux::sense::processes;
 
-use super::cpu::{Cpu, CpuAim};
-use super::family::Family;
-use super::hold_gate::HoldGate;
-use super::nudge::Nudge;
-use super::priority::at_normal_priority;
-use super::settings::{RunSettings, SensorChoice};
-use super::slo::Slo;
-use super::thread;
+use super::{Cpu, CpuAim};
+use crate::run::family::Family;
+use crate::run::nudge::Nudge;
+use crate::run::priority::at_normal_priority;
+use crate::run::settings::{RunSettings, SensorChoice};
+use crate::run::slo::Slo;
+use crate::run::thread;
 
 /// A job that ends sooner does not pay for the sensor.
 const SHORT_JOB: Duration = Duration::from_millis(250);
@@ -71,11 +70,12 @@ impl CpuStart {
     }
 
     /// The CPUs once their sensor stands; once.
-    pub(crate) fn finish(&mut self, hold: &HoldGate, now: Nanos) -> Option<Result<Cpu, SensorError>> {
+    pub(crate) fn finish(&mut self, now: Nanos) -> Option<Result<Cpu, SensorError>> {
         let outcome = self.pending.as_ref()?.receiver.try_recv().ok()?;
         let Pending { aim, family, slo, .. } = self.pending.take()?;
         Some(outcome.map(|sensor| {
-            let gate = CpuGate::new(&Root::real(), hold.group(), Box::new(move || family.pids()));
+            let group = family.open_group();
+            let gate = CpuGate::new(&Root::real(), group.as_ref(), Box::new(move || family.pids()));
             let cpu = Cpu::new(sensor.cpus(), gate, slo, &aim, now);
             self.sensor = Some(sensor);
             cpu

@@ -2,19 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::figures::{Delays, bytes};
-
-/// One interface in the status line.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LinkStatus {
-    pub(crate) interface: String,
-    /// I, F, B or P.
-    pub(crate) state: char,
-    /// The preemption interval in force, as text.
-    pub(crate) interval: String,
-    /// Bytes that background packets carried.
-    pub(crate) background_bytes: u64,
-}
+use crate::run::report::figures::{Delays, bytes};
 
 /// One interface's part of a summary. Times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

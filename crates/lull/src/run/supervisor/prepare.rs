@@ -1,0 +1,190 @@
+//! What the supervisor does before the job's filter stands: as early as can be, and in the order in which the job needs it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lull_core::Nanos;
+use lull_linux::cgroup::JobGroup;
+use lull_linux::clock;
+use lull_linux::job::shared::Shared;
+use lull_linux::marks::{Mark, MarkSet, Plain, let_others_run};
+
+use super::front_channel::FrontChannel;
+use super::inputs::Inputs;
+use crate::run::adjust;
+use crate::run::family::Family;
+use crate::run::hold_gate::HoldGate;
+use crate::run::memory::aim::{Begins, MemoryAim};
+use crate::run::memory::link::Pages;
+use crate::run::memory::start::MemoryStart;
+use crate::run::net::Net;
+use crate::run::net::queues::Queues;
+use crate::run::nudge::Nudge;
+use crate::run::priority::{LOWEST, set_weight};
+use crate::run::quiet::Quiet;
+use crate::run::reader::ReadAhead;
+use crate::run::release::{self, Wishes};
+use crate::run::settings::{LendNet, RunSettings};
+use crate::run::slo::{Complaints, Slo};
+
+/// Sleeping may not overshoot: the interval is as short as tens of microseconds.
+const TIMER_SLACK_NS: libc::c_ulong = 1;
+
+/// What stands before the filter does.
+pub(crate) struct Prepared {
+    pub(crate) settings: RunSettings,
+    pub(crate) front: FrontChannel,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) queues: Queues,
+    pub(crate) born: Nanos,
+    pub(crate) status_every: Option<Nanos>,
+    /// The marks that this process was born with.
+    pub(crate) plain: Plain,
+    /// A first look at the disks.
+    pub(crate) quiet: Option<Quiet>,
+    pub(crate) nudge: Arc<Nudge>,
+    /// The user's own measure, and what is wrong with it.
+    pub(crate) slo: (Option<Slo>, Complaints),
+    pub(crate) family: Family,
+    pub(crate) hold: HoldGate,
+    pub(crate) net: Option<Net>,
+    pub(crate) memory: Option<MemoryStart>,
+    pub(crate) pages: Pages,
+    pub(crate) read_ahead: ReadAhead,
+    /// What `lull set` asks for.
+    pub(crate) wishes: Wishes,
+    /// Whether the command has ended, for whoever asks by another thread.
+    pub(crate) has_ended: Arc<AtomicBool>,
+}
+
+/// Does what must not wait for the filter; `None` if this process cannot even be woken.
+pub(crate) fn prepare(inputs: Inputs) -> Option<Prepared> {
+    let Inputs { mut settings, channel, shared, group, notes, born, status_every, queues } = inputs;
+    let mut front = FrontChannel::new(channel, notes);
+    let plain = Plain::of_self();
+    // SAFETY: plain integers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
+    let quiet = settings.watches_disks.then(Quiet::begin);
+    let nudge = Nudge::new().map(Arc::new).ok()?;
+    // The user's measure is not background: it begins before this process is.
+    let slo = start_measure(&settings, &mut front, &nudge);
+    let family = Family::of_supervisor(group.as_ref());
+    let hold = HoldGate::new(settings.hold_by, group, family.clone(), Arc::clone(&shared));
+    if !hold.can_hold() {
+        settings.hold = None;
+    }
+    // The job's sockets are marked when they are made, so it waits for this: at full priority.
+    let net = start_net(&settings, &mut front, &family);
+    become_background();
+    let (pages, read_ahead) = (Pages::default(), ReadAhead::default());
+    // The job may read before the listener stands: as early as can be.
+    let memory = start_memory(&settings, &mut front, &hold, &family, &read_ahead, (&pages, &nudge));
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let wishes = serve_wishes(&settings, &mut front, memory.as_ref(), &family, (&has_ended, &nudge));
+    Some(Prepared {
+        settings,
+        front,
+        shared,
+        queues,
+        born,
+        status_every,
+        plain,
+        quiet,
+        nudge,
+        slo,
+        family,
+        hold,
+        net,
+        memory,
+        pages,
+        read_ahead,
+        wishes,
+        has_ended,
+    })
+}
+
+fn start_measure(
+    settings: &RunSettings,
+    front: &mut FrontChannel,
+    nudge: &Arc<Nudge>,
+) -> (Option<Slo>, Complaints) {
+    let complaints = Complaints::default();
+    let slo = settings.slo.as_ref().and_then(|choice| {
+        let nudge = Arc::clone(nudge);
+        let failed = |error| front.unmet.push(format!("--slo: cannot start a shell: {error}"));
+        Slo::start(choice, &complaints, move || nudge.give()).map_err(failed).ok()
+    });
+    (slo, complaints)
+}
+
+/// The network, if it was named and can be had.
+fn start_net(settings: &RunSettings, front: &mut FrontChannel, family: &Family) -> Option<Net> {
+    if settings.net != LendNet::AtOnce {
+        return None;
+    }
+    match Net::start(settings, family.v2_group(), clock::now()) {
+        Ok((net, notes)) => {
+            front.notes.extend(notes);
+            Some(net)
+        }
+        Err(why) => {
+            front.unmet.push(format!("--resources net: {why}"));
+            None
+        }
+    }
+}
+
+/// What is read ahead for the job is background too, and deciding for it must not take the CPU from the
+/// foreground. Not SCHED_IDLE: a held job must be let go in time. Under autogroup nice counts only within the
+/// session, which is the supervisor's own; the file is missing without autogroup.
+fn become_background() {
+    let _ = MarkSet::default().with(Mark::IoprioIdle).apply();
+    set_weight(std::process::id(), LOWEST);
+    let_others_run();
+}
+
+fn start_memory(
+    settings: &RunSettings,
+    front: &mut FrontChannel,
+    hold: &HoldGate,
+    family: &Family,
+    read_ahead: &ReadAhead,
+    told: (&Pages, &Arc<Nudge>),
+) -> Option<MemoryStart> {
+    let aim = settings.memory?;
+    // Signals are too coarse for holds as short as a writer's.
+    let is_prompt = hold.is_prompt();
+    let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| is_prompt), ..aim };
+    let apart = hold.group().and_then(JobGroup::memory);
+    let begun = MemoryStart::begin(aim, family, apart, read_ahead, told);
+    if let Some(why) = begun.as_ref().err().filter(|_| aim.begins == Begins::AtOnce) {
+        front.unmet.push(format!("--resources memory: {why}"));
+    }
+    begun.ok()
+}
+
+/// From now on `lull set` reaches this run.
+fn serve_wishes(
+    settings: &RunSettings,
+    front: &mut FrontChannel,
+    memory: Option<&MemoryStart>,
+    family: &Family,
+    (has_ended, nudge): (&Arc<AtomicBool>, &Arc<Nudge>),
+) -> Wishes {
+    let room = settings.memory.map(|aim| aim.room).unwrap_or_default();
+    // SAFETY: only asks.
+    let pid = u32::try_from(unsafe { libc::getppid() }).unwrap_or(0);
+    // A job without processes in its group may have moved them to others of its own.
+    let is_over = {
+        let (has_ended, family) = (Arc::clone(has_ended), family.clone());
+        move || has_ended.load(Ordering::SeqCst) && family.pids().is_empty()
+    };
+    let (asker, wishes) = {
+        let has_ended = Arc::clone(has_ended);
+        release::line(nudge, move || has_ended.load(Ordering::SeqCst))
+    };
+    if let Err(error) = adjust::serve(pid, room, memory.map(MemoryStart::room_setter), asker, is_over) {
+        front.notes.push(format!("lull set cannot reach this run: {error}"));
+    }
+    wishes
+}

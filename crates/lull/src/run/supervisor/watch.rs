@@ -1,0 +1,170 @@
+//! What the supervisor does once the job's filter stands: it answers the job's calls, starts the sensors, and wires both to the engine.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use lull_core::{IntervalChoice, Nanos};
+use lull_linux::cgroup::JobGroup;
+use lull_linux::clock;
+use lull_linux::marks::IoClass;
+use lull_linux::marks::sessions::Sessions;
+use lull_linux::root::Root;
+use lull_linux::seccomp::{Listener, Scope};
+use lull_linux::systemd::sleep;
+
+use super::front_channel::FrontChannel;
+use super::prepare::Prepared;
+use super::running::Running;
+use super::summary::Times;
+use crate::run::cpu::resource::CpuResource;
+use crate::run::disk::resource::{Disks, Terms};
+use crate::run::engine::Engine;
+use crate::run::gate::Gate;
+use crate::run::hold_gate::HoldGate;
+use crate::run::lock::lock;
+use crate::run::memory::resource::MemoryResource;
+use crate::run::messages::FromSupervisor;
+use crate::run::net::resource::NetResource;
+use crate::run::nudge::Nudge;
+use crate::run::priority::at_normal_priority;
+use crate::run::regulator::Regulator;
+use crate::run::sensors::{self, Sensors};
+use crate::run::settings::{ResourceChoice, RunSettings, SensorChoice};
+use crate::run::thread;
+
+/// Why the CPUs are not watched.
+const CPUS_NEED_BPF: &str = "the CPUs are watched by BPF alone, which cannot be had or is not wanted; the kernel's priorities alone \
+                             hold the job; `lull doctor` says more";
+
+/// Why the calls are not held.
+const NO_THREAD: &str = "this user may have no more threads (ulimit -u), and lull needs some: the job runs at low priority, ungated";
+
+/// Watches the job; `None` where nobody can receive its calls: the guardian passes them, once this process has ended.
+pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Option<Running> {
+    let began = clock::now();
+    let Prepared { settings, mut front, shared, nudge, family, hold, .. } = prepared;
+    let sleeps = Arc::new(AtomicBool::new(false));
+    let disks = Disks::new(Terms {
+        family: family.clone(),
+        shared: Arc::clone(&shared),
+        pages: prepared.pages,
+        read_ahead: prepared.read_ahead,
+        sleeps: Arc::clone(&sleeps),
+        spares_the_oldest: settings.control.interval == IntervalChoice::Auto,
+    });
+    let mut engine =
+        Engine::new(disks, settings.promise, hold.can_hold(), family.clone(), Arc::clone(&sleeps));
+    if let Some(memory) = prepared.memory {
+        engine.register(MemoryResource::new(memory));
+    }
+    engine.register(NetResource::new(prepared.net, &settings, &family, &nudge));
+    let engine = Arc::new(Mutex::new(engine));
+    let gone = Arc::new(AtomicBool::new(false));
+    let receive = |listener: &Arc<Listener>| {
+        lock(&engine).disks.set_listener(Arc::clone(listener));
+        let open = lock(&engine).disks.open();
+        let (listener, shared) = (Arc::clone(listener), Arc::clone(&shared));
+        let (engine, nudge, gone) = (Arc::clone(&engine), Arc::clone(&nudge), Arc::clone(&gone));
+        Gate { listener, shared, engine, open, nudge, gone }.start()
+    };
+    // An engine without disks passes every call that would use one.
+    let passes_early = prepared.quiet.is_none_or(|quiet| quiet.lasts());
+    if !listener.iter().filter(|_| passes_early).all(receive) {
+        give_up(&front);
+        return None;
+    }
+    if listener.is_some() {
+        hear_of_sleep(sleeps, &nudge);
+    }
+    let start = || sensors::start(&settings, &family);
+    // While calls pass it is in a hurry.
+    let started = if passes_early { at_normal_priority(start) } else { start() };
+    let Sensors { disks, bpf, kind, notes, unmet } = started;
+    let has_bpf = bpf.is_some();
+    lock(&engine).disks.watch(disks, bpf);
+    if !listener.iter().filter(|_| !passes_early).all(receive) {
+        give_up(&front);
+        return None;
+    }
+    let io_class = io_class(&settings, &lock(&engine), has_bpf && listener.is_some());
+    IoClass::Idle.change(|| [family.pids(), vec![std::process::id().cast_signed()]].concat(), io_class);
+    front.notes.extend(notes);
+    front.unmet.extend(unmet);
+    if let Some(regulator) = Regulator::new(&settings, &family) {
+        lock(&engine).register(regulator);
+    }
+    let sensing = clock::now();
+    let is_refused = settings.watches_disks && !has_bpf;
+    let wish = wish_for_cpus(&settings);
+    if let Some(option) = wish
+        && (is_refused || settings.sensor == SensorChoice::Diskstats)
+    {
+        front.unmet.push(format!("{option}: {CPUS_NEED_BPF}"));
+    }
+    let answers = (listener.clone(), Arc::clone(&shared));
+    let cpus = CpuResource::begin(&settings, (is_refused, wish), &family, prepared.slo, answers, &nudge);
+    lock(&engine).register(cpus);
+    let sessions = lone_sessions(&settings, &hold);
+    Some(Running {
+        times: Times { born: prepared.born, began, sensing },
+        sensor: kind,
+        settings,
+        front,
+        engine,
+        hold,
+        family,
+        nudge,
+        listener,
+        gone,
+        io_class,
+        sessions,
+        plain: prepared.plain,
+        queues: prepared.queues,
+        wishes: prepared.wishes,
+        has_ended: prepared.has_ended,
+        status_every: prepared.status_every,
+        told: Nanos::ZERO,
+        cpu_so_far: [Nanos::ZERO; 2],
+        has_begun: false,
+        job_ended: false,
+        front_gone: false,
+    })
+}
+
+fn give_up(front: &FrontChannel) {
+    front.tell(&FromSupervisor::Told(NO_THREAD.to_owned()));
+}
+
+/// Nothing is held while the machine is about to sleep. Who has no thread to spare, or no bus, is not told.
+fn hear_of_sleep(sleeps: Arc<AtomicBool>, nudge: &Arc<Nudge>) {
+    let nudge = Arc::clone(nudge);
+    thread::start(move || {
+        let tell = |about_to: bool| {
+            sleeps.store(about_to, Ordering::Relaxed);
+            nudge.give();
+        };
+        let _ = sleep::hear(&Root::real(), tell);
+        sleeps.store(false, Ordering::Relaxed);
+    });
+}
+
+/// What suits the job now. `is_gated`: its calls are, and its requests are seen.
+fn io_class(settings: &RunSettings, engine: &Engine, is_gated: bool) -> IoClass {
+    let is_gated = is_gated && settings.scope != Scope::None && settings.policy.marks_job();
+    if is_gated { IoClass::behind_a_gate(&Root::real(), engine.disks.names()) } else { IoClass::Idle }
+}
+
+/// The option by which the CPUs were asked for, if they were.
+fn wish_for_cpus(settings: &RunSettings) -> Option<&'static str> {
+    let is_named = settings.named.contains(&ResourceChoice::Cpu);
+    let by_measure = settings.slo.is_some().then_some("--slo");
+    settings.cpu.and_then(|_| is_named.then_some("--resources cpu").or(by_measure))
+}
+
+/// Without an idle CPU group a session of the job's own weighs as much as the user's.
+fn lone_sessions(settings: &RunSettings, hold: &HoldGate) -> Option<(Sessions, Nanos)> {
+    let is_lone = settings.policy.marks_job() && !hold.group().is_some_and(JobGroup::has_idle_cpu);
+    // SAFETY: both only ask; the front leads or shares the session in which the job was started.
+    let (front, session) = unsafe { (libc::getppid(), libc::getsid(libc::getppid())) };
+    is_lone.then(|| (Sessions::of_front(front, session), Nanos::ZERO))
+}

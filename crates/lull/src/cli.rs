@@ -8,7 +8,7 @@ use lull_core::base::bytes::Bytes;
 use lull_core::{DepthChoice, IntervalChoice, Loss, Nanos, Share, StartRule, Variant, WindowChoice};
 use lull_linux::seccomp::Scope;
 
-use crate::run::hold_gate::HoldChoice;
+use crate::run::hold_choice::HoldChoice;
 use crate::run::net::options::NetOptions;
 use crate::run::policy::PolicyChoice;
 use crate::run::settings::{CleanChoice, Given, LongestHold, ResourceChoice, SensorChoice, StatusChoice};

@@ -19,7 +19,7 @@ use lull_linux::{clock, stop};
 use lull_sim::Class;
 use lull_sim::trace::recording::{Record, Writer};
 
-use crate::run::sensors::choose;
+use lull_engine::disk::start::choose;
 use summary::{Part, Summary};
 
 /// Arguments of `lull record`.

@@ -21,42 +21,24 @@
 
 pub(crate) mod adjust;
 pub(crate) mod bare;
-mod cpu;
-pub(crate) mod disk;
-mod engine;
-mod family;
+mod forwarded;
 mod front;
-mod gate;
 mod guardian;
 pub(crate) mod helper;
-pub(crate) mod hold_gate;
-mod lock;
+pub(crate) mod hold_choice;
 mod marks;
-pub(crate) mod memory;
 mod messages;
 pub(crate) mod net;
 mod notify;
-mod nudge;
-mod open;
 pub(crate) mod policy;
-mod priority;
-mod promise;
 mod protect;
 mod quiet;
-mod reader;
-mod regulator;
 mod release;
-pub(crate) mod report;
-mod resource;
-pub(crate) mod sensors;
 pub(crate) mod settings;
-mod signals;
 pub(crate) mod slo;
-mod spare;
 mod status;
 pub(crate) mod summary;
 mod supervisor;
-mod thread;
 
 use std::cell::RefCell;
 use std::ffi::CString;
@@ -69,6 +51,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use lull_core::Nanos;
+use lull_engine::family::{GUARDIAN, SUPERVISOR};
+use lull_engine::hold_gate;
+use lull_engine::memory::aim::Begins;
+use lull_engine::memory::shed::Shed;
 use lull_linux::cgroup::{CPU_QUOTA, FREEZE, GroupName, JobGroup, Reach};
 use lull_linux::clock;
 use lull_linux::gate::stop;
@@ -87,13 +73,11 @@ use crate::cli::RunArgs;
 use bare::{cannot_run, run_alone};
 use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;
-use hold_gate::HoldChoice;
+use hold_choice::HoldChoice;
 use marks::marks;
-use memory::aim::Begins;
-use memory::shed::Shed;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
+use net::obstacle::{Obstacle, obstacle};
 use net::queues::{QueueSummary, Queues, arrange, locks, release, remarks};
-use net::when_used::{Obstacle, obstacle};
 use notify::Relay;
 use settings::{Given, LendNet, ResourceChoice, RunSettings, SensorChoice, StatusChoice};
 use status::StatusLine;
@@ -402,7 +386,7 @@ fn start(
     };
     let keep: Vec<RawFd> = locks(&queues).chain([inputs.channel.as_raw_fd()]).collect();
     let groups = heritage.groups.clone();
-    let supervisor = helper::spawn(helper::SUPERVISOR, &keep, move || {
+    let supervisor = helper::spawn(SUPERVISOR, &keep, move || {
         inputs.group = open_groups(&groups);
         supervisor::run(inputs);
     });
@@ -600,7 +584,7 @@ impl Heritage {
         keep.extend(terminal.as_ref().map(|(fd, _)| fd.as_raw_fd()));
         let (shared, groups) = (Arc::clone(&self.shared), self.groups.clone());
         let (queues, shed) = (Arc::clone(&self.queues), self.shed);
-        let pid = helper::spawn(helper::GUARDIAN, &keep, move || {
+        let pid = helper::spawn(GUARDIAN, &keep, move || {
             let group = open_groups(&groups);
             Guardian {
                 channel: theirs,

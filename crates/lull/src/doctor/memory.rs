@@ -4,7 +4,7 @@ use lull_linux::probe::{CgroupFacts, Facts};
 use serde::Serialize;
 
 use super::page::{Page, Tone};
-use crate::run::memory::aim::LARGE_BYTES;
+use lull_engine::memory::aim::LARGE_BYTES;
 
 /// The release that can tell how much of a file is cached: cachestat(2).
 const CACHESTAT: (u32, u32) = (6, 5);

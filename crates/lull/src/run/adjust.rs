@@ -25,9 +25,9 @@ use lull_core::base::bytes::Bytes;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use serde::{Deserialize, Serialize};
 
-use super::memory::thresholds::{Passed, Setter};
 use super::settings::thresholds;
-use super::thread;
+use lull_engine::memory::thresholds::{Passed, Setter};
+use lull_engine::thread;
 
 /// How long either end waits for the other's line.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);

@@ -36,12 +36,12 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use super::family;
+use super::forwarded::FORWARDED;
 use super::messages::{FromSupervisor, ToSupervisor};
 use super::notify::Relay;
-use super::priority::set_weight;
-use super::signals::FORWARDED;
 use super::status::{self, StatusLine};
+use lull_engine::family;
+use lull_engine::priority::set_weight;
 
 /// By these people end a program.
 const ENDS: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];

@@ -25,10 +25,10 @@ use lull_linux::root::Root;
 use lull_linux::seccomp::Listener;
 use lull_linux::topology::cpus::CpuSet;
 
-use super::hold_gate::{is_empty, remove_if_empty};
-use super::memory::shed::Shed;
 use super::messages::ToGuardian;
 use super::net::queues::{Queues, release};
+use lull_engine::hold_gate::{is_empty, remove_if_empty};
+use lull_engine::memory::shed::Shed;
 
 /// How often a job without listener is looked for.
 const LOOK_MS: i32 = 300;

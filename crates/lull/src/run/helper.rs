@@ -14,12 +14,7 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{ForkResult, Pid, fork};
 
-use super::signals::FORWARDED;
-
-/// Their names, as `ps` shows them. The kernel cuts a name after 15 bytes.
-pub(crate) const SUPERVISOR: &CStr = c"lull-supervisor";
-pub(crate) const GUARDIAN: &CStr = c"lull-guardian";
-pub(crate) const HELPERS: [&CStr; 2] = [SUPERVISOR, GUARDIAN];
+use super::forwarded::FORWARDED;
 
 /// Limits that are the job's: a helper takes what it may have.
 const LIMITS: [Resource; 8] = [

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::report::status::Status;
 use super::summary::Summary;
+use lull_engine::report::status::Status;
 
 /// From the front to the supervisor; the listener's descriptor comes with `Listener`.
 #[derive(Debug, Serialize, Deserialize)]

@@ -28,7 +28,7 @@ use nix::sys::socket::{
 };
 use nix::unistd::{Pid, geteuid};
 
-use super::family;
+use lull_engine::family;
 
 /// The variable that names the socket.
 const SOCKET: &str = "NOTIFY_SOCKET";

@@ -14,8 +14,8 @@ use lull_linux::marks::Plain;
 use lull_linux::root::Root;
 
 use super::adjust::{Asker, PATIENCE};
-use super::lock::lock;
-use super::nudge::Nudge;
+use lull_engine::lock::lock;
+use lull_engine::nudge::Nudge;
 
 /// How often, and how long apart, what seems to be left is looked at again: it may be on its way out.
 const LOOKS: u32 = 5;

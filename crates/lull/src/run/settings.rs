@@ -13,14 +13,14 @@ use lull_linux::gate::qdisc::QdiscPlan;
 use lull_linux::seccomp::Scope;
 use serde::Deserialize;
 
-use super::cpu::CpuAim;
-use super::disk::account::of_disk;
-use super::hold_gate::HoldChoice;
-use super::memory::aim::{Begins, CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
+use super::hold_choice::HoldChoice;
 use super::net::options::{DEFAULT_ROUTE, EVERYBODY, NetOptions};
 use super::policy::PolicyChoice;
 use super::protect;
 use super::slo::{Slo, SloChoice};
+use lull_engine::cpu::CpuAim;
+use lull_engine::disk::account::of_disk;
+use lull_engine::memory::aim::{Begins, CACHE_KEEP_BYTES, DIRTY_BYTES, LONGEST_DIRTY_HOLD, MemoryAim};
 use written::Written;
 
 mod written;

@@ -34,13 +34,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lull_core::{Measure, Nanos, Reading, TrialSetting};
+use lull_engine::cpu::measure::UserMeasure;
 use lull_linux::clock;
 use nix::sys::signal::SigSet;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-use super::lock::lock;
-use super::thread;
+use lull_engine::lock::lock;
+use lull_engine::thread;
 
 /// How often values are expected and pages are asked.
 const PERIOD: Nanos = Nanos::from_secs(1);
@@ -237,24 +238,23 @@ impl Slo {
         Ok(Self { name, is_rate: choice.is_rate, sums, command, is_over })
     }
 
-    /// For people.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// How to test with it.
-    pub(crate) fn trial(&self) -> TrialSetting {
-        let measure = if self.is_rate { Measure::Level } else { Measure::Mean };
-        TrialSetting { measure, ..TrialSetting::sampled_every(PERIOD) }
-    }
-
     /// For how long a comparison may have to hold the job at a stretch.
     pub(crate) fn longest_test() -> Nanos {
         TrialSetting::sampled_every(PERIOD).least_longest()
     }
+}
 
-    /// The values so far, beside the work that the job has done.
-    pub(crate) fn reading(&self, work: Nanos) -> Reading {
+impl UserMeasure for Slo {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn trial(&self) -> TrialSetting {
+        let measure = if self.is_rate { Measure::Level } else { Measure::Mean };
+        TrialSetting { measure, ..TrialSetting::sampled_every(PERIOD) }
+    }
+
+    fn reading(&self, work: Nanos) -> Reading {
         // A sum that is ahead of its count by one value would look like a greater one.
         let count = self.sums.count.load(Ordering::Acquire);
         Reading { count, sum: self.sums.sum.load(Ordering::Relaxed), work: work.0 }

@@ -10,7 +10,7 @@ use std::io::Write;
 
 use lull_core::Nanos;
 
-use super::report::status::Status;
+use lull_engine::report::status::Status;
 
 /// How often it is told on a row, and where none can be kept.
 const ROW_EVERY: Nanos = Nanos::from_millis(250);

@@ -11,12 +11,12 @@ use lull_core::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::net::queues::QueueSummary;
-use super::report::cpu::CpuSummary;
-use super::report::disk::{DiskSummary, GateCounts};
-use super::report::figures::bytes;
-use super::report::memory::MemorySummary;
-use super::report::net::NetSummary;
-use super::report::whole::WholeSummary;
+use lull_engine::report::cpu::CpuSummary;
+use lull_engine::report::disk::{DiskSummary, GateCounts};
+use lull_engine::report::figures::bytes;
+use lull_engine::report::memory::MemorySummary;
+use lull_engine::report::net::NetSummary;
+use lull_engine::report::whole::WholeSummary;
 
 /// What the front knows by itself.
 const KNOWN_WITHOUT_SUPERVISOR: [&str; 7] =

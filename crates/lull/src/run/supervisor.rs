@@ -11,6 +11,7 @@
 //!
 //! It is killed at any moment without harm: the guardian lets the job go and passes its calls from then on.
 
+mod aims;
 mod front_channel;
 pub(crate) mod inputs;
 mod prepare;

@@ -7,7 +7,7 @@ use clap::Args;
 use lull_core::Nanos;
 use lull_sim::scenario::{ClassResult, ResourceResult, parse};
 
-use crate::run::report::disk::bound_text;
+use lull_engine::report::disk::bound_text;
 
 /// Arguments of `lull sim run`.
 #[derive(Debug, Args)]

@@ -5,9 +5,9 @@
 //! Approach: what the job does now is on every page, in a word where there is no room for more; behind it come as many of
 //! the other parts as fit, the rest on further pages. Widths are counted in characters.
 
-use crate::run::report::figures::bytes;
-use crate::run::report::status::Status;
 use lull_core::Nanos;
+use lull_engine::report::figures::bytes;
+use lull_engine::report::status::Status;
 
 const BETWEEN: &str = " | ";
 

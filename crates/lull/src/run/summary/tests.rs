@@ -1,8 +1,8 @@
 //! What the summary says.
 
 use super::{CpuSummary, DiskSummary, GateCounts, Summary, WholeSummary};
-use crate::run::report::figures::{Delays, LossSummary};
-use crate::run::report::whole::LostPart;
+use lull_engine::report::figures::{Delays, LossSummary};
+use lull_engine::report::whole::LostPart;
 
 #[test]
 fn the_text_names_every_disk_that_worked_and_the_json_comes_back() {

@@ -7,7 +7,7 @@ use lull_linux::job::passing::{Channel, Packet};
 use lull_linux::seccomp::Listener;
 
 use crate::run::messages::{FromSupervisor, ToSupervisor};
-use crate::run::resource::News;
+use lull_engine::resource::News;
 
 /// See the module.
 pub(crate) struct FrontChannel {

@@ -9,23 +9,24 @@ use lull_linux::clock;
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::{Mark, MarkSet, Plain, let_others_run};
 
+use super::aims::net_aim;
 use super::front_channel::FrontChannel;
 use super::inputs::Inputs;
 use crate::run::adjust;
-use crate::run::family::Family;
-use crate::run::hold_gate::HoldGate;
-use crate::run::memory::aim::{Begins, MemoryAim};
-use crate::run::memory::link::Pages;
-use crate::run::memory::start::MemoryStart;
-use crate::run::net::Net;
 use crate::run::net::queues::Queues;
-use crate::run::nudge::Nudge;
-use crate::run::priority::{LOWEST, set_weight};
 use crate::run::quiet::Quiet;
-use crate::run::reader::ReadAhead;
 use crate::run::release::{self, Wishes};
-use crate::run::settings::{LendNet, RunSettings};
+use crate::run::settings::{LendNet, RunSettings, SensorChoice};
 use crate::run::slo::{Complaints, Slo};
+use lull_engine::family::Family;
+use lull_engine::hold_gate::HoldGate;
+use lull_engine::memory::aim::{Begins, MemoryAim};
+use lull_engine::memory::link::Pages;
+use lull_engine::memory::start::MemoryStart;
+use lull_engine::net::Net;
+use lull_engine::nudge::Nudge;
+use lull_engine::priority::{LOWEST, set_weight};
+use lull_engine::reader::ReadAhead;
 
 /// Sleeping may not overshoot: the interval is as short as tens of microseconds.
 const TIMER_SLACK_NS: libc::c_ulong = 1;
@@ -69,7 +70,7 @@ pub(crate) fn prepare(inputs: Inputs) -> Option<Prepared> {
     // The user's measure is not background: it begins before this process is.
     let slo = start_measure(&settings, &mut front, &nudge);
     let family = Family::of_supervisor(group.as_ref());
-    let hold = HoldGate::new(settings.hold_by, group, family.clone(), Arc::clone(&shared));
+    let hold = HoldGate::new(settings.hold_by.into(), group, family.clone(), Arc::clone(&shared));
     if !hold.can_hold() {
         settings.hold = None;
     }
@@ -122,7 +123,13 @@ fn start_net(settings: &RunSettings, front: &mut FrontChannel, family: &Family) 
     if settings.net != LendNet::AtOnce {
         return None;
     }
-    match Net::start(settings, family.v2_group(), clock::now()) {
+    let started = match settings.sensor {
+        SensorChoice::Diskstats => Err("the network needs the BPF sensor: it is left as it is".to_owned()),
+        SensorChoice::Auto | SensorChoice::Bpf => {
+            Net::start(&net_aim(settings), family.v2_group(), clock::now())
+        }
+    };
+    match started {
         Ok((net, notes)) => {
             front.notes.extend(notes);
             Some(net)

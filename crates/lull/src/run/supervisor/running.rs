@@ -14,15 +14,15 @@ use lull_linux::seccomp::Listener;
 use super::front_channel::FrontChannel;
 use super::sleep::Sleep;
 use super::summary::{Times, is_starved, summary};
-use crate::run::engine::Engine;
-use crate::run::family::Family;
-use crate::run::hold_gate::HoldGate;
-use crate::run::lock::lock;
 use crate::run::messages::{FromSupervisor, ToSupervisor};
 use crate::run::net::queues::Queues;
-use crate::run::nudge::Nudge;
 use crate::run::release::Wishes;
 use crate::run::settings::RunSettings;
+use lull_engine::engine::Engine;
+use lull_engine::family::Family;
+use lull_engine::hold_gate::HoldGate;
+use lull_engine::lock::lock;
+use lull_engine::nudge::Nudge;
 
 /// How often sessions that the job has begun are looked for.
 const SESSIONS_EVERY: Nanos = Nanos::from_secs(1);

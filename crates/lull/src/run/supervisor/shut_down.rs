@@ -5,10 +5,10 @@ use lull_linux::clock;
 use lull_linux::marks::IoClass;
 
 use super::running::{Ending, Running};
-use crate::run::lock::lock;
-use crate::run::memory::shed::Shed;
 use crate::run::net::queues::release as release_queues;
 use crate::run::release;
+use lull_engine::lock::lock;
+use lull_engine::memory::shed::Shed;
 
 /// How long an answer to `lull set` may take to be written before this process ends.
 const GOODBYE: std::time::Duration = std::time::Duration::from_millis(100);

@@ -3,10 +3,10 @@
 use lull_core::Nanos;
 
 use super::front_channel::FrontChannel;
-use crate::run::hold_gate::HoldGate;
-use crate::run::report::Report;
 use crate::run::settings::RunSettings;
 use crate::run::summary::Summary;
+use lull_engine::hold_gate::HoldGate;
+use lull_engine::report::Report;
 
 /// When a run reached what.
 #[derive(Clone, Copy, Debug)]

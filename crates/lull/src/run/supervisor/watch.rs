@@ -12,25 +12,27 @@ use lull_linux::root::Root;
 use lull_linux::seccomp::{Listener, Scope};
 use lull_linux::systemd::sleep;
 
+use super::aims::{disk_aim, net_aim, regulation};
 use super::front_channel::FrontChannel;
 use super::prepare::Prepared;
 use super::running::Running;
 use super::summary::Times;
-use crate::run::cpu::resource::CpuResource;
-use crate::run::disk::resource::{Disks, Terms};
-use crate::run::engine::Engine;
-use crate::run::gate::Gate;
-use crate::run::hold_gate::HoldGate;
-use crate::run::lock::lock;
-use crate::run::memory::resource::MemoryResource;
 use crate::run::messages::FromSupervisor;
-use crate::run::net::resource::NetResource;
-use crate::run::nudge::Nudge;
-use crate::run::priority::at_normal_priority;
-use crate::run::regulator::Regulator;
-use crate::run::sensors::{self, Sensors};
-use crate::run::settings::{ResourceChoice, RunSettings, SensorChoice};
-use crate::run::thread;
+use crate::run::settings::{LendNet, ResourceChoice, RunSettings, SensorChoice};
+use lull_engine::cpu::measure::UserMeasure;
+use lull_engine::cpu::resource::CpuResource;
+use lull_engine::disk;
+use lull_engine::disk::resource::{Disks, Terms};
+use lull_engine::engine::Engine;
+use lull_engine::gate;
+use lull_engine::hold_gate::HoldGate;
+use lull_engine::lock::lock;
+use lull_engine::memory::resource::MemoryResource;
+use lull_engine::net::resource::NetResource;
+use lull_engine::nudge::Nudge;
+use lull_engine::priority::at_normal_priority;
+use lull_engine::regulator::Regulator;
+use lull_engine::thread;
 
 /// Why the CPUs are not watched.
 const CPUS_NEED_BPF: &str = "the CPUs are watched by BPF alone, which cannot be had or is not wanted; the kernel's priorities alone \
@@ -57,16 +59,11 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
     if let Some(memory) = prepared.memory {
         engine.register(MemoryResource::new(memory));
     }
-    engine.register(NetResource::new(prepared.net, &settings, &family, &nudge));
+    let when_used = (settings.net == LendNet::WhenUsed).then(|| net_aim(&settings));
+    engine.register(NetResource::new(prepared.net, when_used, &family, &nudge));
     let engine = Arc::new(Mutex::new(engine));
     let gone = Arc::new(AtomicBool::new(false));
-    let receive = |listener: &Arc<Listener>| {
-        lock(&engine).disks.set_listener(Arc::clone(listener));
-        let open = lock(&engine).disks.open();
-        let (listener, shared) = (Arc::clone(listener), Arc::clone(&shared));
-        let (engine, nudge, gone) = (Arc::clone(&engine), Arc::clone(&nudge), Arc::clone(&gone));
-        Gate { listener, shared, engine, open, nudge, gone }.start()
-    };
+    let receive = |listener: &Arc<Listener>| gate::serve(&engine, listener, &shared, &nudge, &gone);
     // An engine without disks passes every call that would use one.
     let passes_early = prepared.quiet.is_none_or(|quiet| quiet.lasts());
     if !listener.iter().filter(|_| passes_early).all(receive) {
@@ -76,22 +73,22 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
     if listener.is_some() {
         hear_of_sleep(sleeps, &nudge);
     }
-    let start = || sensors::start(&settings, &family);
+    let aim = disk_aim(&settings);
+    let start = || disk::start::start(&aim, &family);
     // While calls pass it is in a hurry.
-    let started = if passes_early { at_normal_priority(start) } else { start() };
-    let Sensors { disks, bpf, kind, notes, unmet } = started;
-    let has_bpf = bpf.is_some();
-    lock(&engine).disks.watch(disks, bpf);
+    let sensors = if passes_early { at_normal_priority(start) } else { start() };
+    let (has_bpf, kind) = (sensors.has_bpf(), sensors.kind);
+    front.notes.extend_from_slice(&sensors.notes);
+    front.unmet.extend(unmet_of_disks(&settings, has_bpf));
+    lock(&engine).disks.watch(sensors);
     if !listener.iter().filter(|_| !passes_early).all(receive) {
         give_up(&front);
         return None;
     }
     let io_class = io_class(&settings, &lock(&engine), has_bpf && listener.is_some());
     IoClass::Idle.change(|| [family.pids(), vec![std::process::id().cast_signed()]].concat(), io_class);
-    front.notes.extend(notes);
-    front.unmet.extend(unmet);
-    if let Some(regulator) = Regulator::new(&settings, &family) {
-        lock(&engine).register(regulator);
+    if let Some(regulation) = regulation(settings.policy) {
+        lock(&engine).register(Regulator::new(regulation, &settings.protect.pids, &family));
     }
     let sensing = clock::now();
     let is_refused = settings.watches_disks && !has_bpf;
@@ -101,8 +98,17 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
     {
         front.unmet.push(format!("{option}: {CPUS_NEED_BPF}"));
     }
-    let answers = (listener.clone(), Arc::clone(&shared));
-    let cpus = CpuResource::begin(&settings, (is_refused, wish), &family, prepared.slo, answers, &nudge);
+    let aim = settings.cpu.filter(|_| !is_refused && settings.sensor != SensorChoice::Diskstats);
+    let (slo, complaints) = prepared.slo;
+    let measure = slo.map(|slo| Box::new(slo) as Box<dyn UserMeasure>);
+    let cpus = CpuResource::begin(
+        aim,
+        wish,
+        (&settings.protect, &family),
+        (measure, Box::new(move || complaints.take())),
+        (listener.clone(), Arc::clone(&shared)),
+        &nudge,
+    );
     lock(&engine).register(cpus);
     let sessions = lone_sessions(&settings, &hold);
     Some(Running {
@@ -129,6 +135,24 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
         job_ended: false,
         front_gone: false,
     })
+}
+
+/// What was asked for and needs what is not there.
+fn unmet_of_disks(settings: &RunSettings, has_bpf: bool) -> Vec<String> {
+    let mut unmet = Vec::new();
+    if has_bpf || !settings.watches_disks {
+        return unmet;
+    }
+    if settings.sensor == SensorChoice::Bpf {
+        unmet.push(
+            "--sensor bpf: no BPF program may be loaded here, /proc/diskstats serves instead; `lull doctor` says why"
+                .to_owned(),
+        );
+    }
+    if !settings.protect.is_everything() {
+        unmet.push("--protect needs the BPF sensor: all other work counts as foreground".to_owned());
+    }
+    unmet
 }
 
 fn give_up(front: &FrontChannel) {

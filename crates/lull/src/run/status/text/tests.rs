@@ -1,7 +1,7 @@
 //! What the line says, and on how many pages.
 
 use super::{Status, pages, parts, whole};
-use crate::run::report::status::LinkStatus;
+use lull_engine::report::status::LinkStatus;
 
 fn text(status: &Status) -> String {
     pages(status, 1_000).remove(0)

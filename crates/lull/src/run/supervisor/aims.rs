@@ -1,0 +1,37 @@
+//! What the engine is told to do, by what the run is set to.
+
+use lull_engine::disk::start::DiskAim;
+use lull_engine::net::NetAim;
+use lull_engine::regulator::Regulation;
+
+use crate::run::policy::PolicyChoice;
+use crate::run::settings::{RunSettings, SensorChoice};
+
+pub(crate) fn disk_aim(settings: &RunSettings) -> DiskAim {
+    DiskAim {
+        watches: settings.watches_disks,
+        names: settings.disks.clone(),
+        with_bpf: settings.sensor != SensorChoice::Diskstats,
+        protect: settings.protect.clone(),
+        control: settings.control,
+        hold: settings.hold,
+    }
+}
+
+pub(crate) fn net_aim(settings: &RunSettings) -> NetAim {
+    NetAim {
+        protect: settings.protect.clone(),
+        tags: settings.tags.clone(),
+        control: settings.control,
+        hold: settings.hold,
+    }
+}
+
+/// Who holds the whole job, if the resources do not.
+pub(crate) fn regulation(policy: PolicyChoice) -> Option<Regulation> {
+    match policy {
+        PolicyChoice::Idletime => None,
+        PolicyChoice::Smart(setting) => Some(Regulation::Smart(setting)),
+        PolicyChoice::Manners(setting) => Some(Regulation::Manners(setting)),
+    }
+}

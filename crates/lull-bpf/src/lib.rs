@@ -23,6 +23,7 @@
 //! | [`record`] | the records in Rust |
 //! | [`load`] | loading programs, waking |
 //! | [`sensor`] | disks |
+//! | [`simulated`] | a disk without a kernel that observes it |
 //! | [`recorder`] | disks, request by request |
 //! | [`cpu`] | the CPUs |
 //! | [`pages`] | the page cache |
@@ -37,6 +38,7 @@ pub mod pages;
 pub mod record;
 pub mod recorder;
 pub mod sensor;
+pub mod simulated;
 
 pub use classes::PacketClasses;
 pub use cpu::{Bursts, CpuClass, CpuReport, CpuSensor, CpuSettings, CpuSlot, CpuTotals, Cpus};

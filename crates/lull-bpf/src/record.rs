@@ -123,6 +123,17 @@ impl RawView {
         }
     }
 
+    /// What a program in the kernel would write.
+    pub(crate) fn write(&self, view: &ClassView) {
+        self.started.store(view.started, Ordering::Relaxed);
+        self.ended.store(view.ended, Ordering::Relaxed);
+        self.last_start_ns.store(view.last_start.0, Ordering::Relaxed);
+        self.last_end_ns.store(view.last_end.0, Ordering::Relaxed);
+        self.bytes.store(view.started_bytes, Ordering::Relaxed);
+        self.in_service.store(view.in_service.into(), Ordering::Relaxed);
+        self.in_service_bytes.store(view.in_service_bytes, Ordering::Relaxed);
+    }
+
     /// A copy; a count that a missed event drove below zero reads as zero.
     pub(crate) fn read(&self) -> ClassView {
         let in_service = self.in_service.load(Ordering::Relaxed).cast_signed().max(0);

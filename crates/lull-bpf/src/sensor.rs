@@ -214,7 +214,12 @@ pub struct DeviceReport {
 }
 
 impl Device {
-    fn raw(&self) -> &RawDevice {
+    /// The first of these records.
+    pub(crate) const fn first_of(records: Arc<MmapRaw>) -> Self {
+        Self { records, slot: 0 }
+    }
+
+    pub(crate) fn raw(&self) -> &RawDevice {
         // SAFETY: the mapping holds MAX_DEVICES records and slot is below that; all fields are atomics, so that the
         // kernel may write while we read; the mapping lives as long as the Arc.
         unsafe { &*self.records.as_mut_ptr().cast::<RawDevice>().add(self.slot) }

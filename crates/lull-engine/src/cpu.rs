@@ -328,3 +328,6 @@ impl Cpu {
         self.buffer.audited().slowdown.map(Into::into)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,6 +45,12 @@ impl Family {
         Self { groups, front, own, known: Arc::default() }
     }
 
+    /// Whoever is listed in this folder, as in a control group.
+    #[cfg(test)]
+    pub(crate) fn of_folder(group: &Path) -> Self {
+        Self { groups: vec![group.to_owned()], front: 0, own: 0, known: Arc::default() }
+    }
+
     /// Front and supervisor.
     pub fn helpers(&self) -> Vec<u32> {
         [self.front, self.own].into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()

@@ -347,7 +347,7 @@ impl Disks {
             }
             return;
         };
-        let alive = self.listener.as_ref().is_some_and(|listener| listener.pass(id));
+        let alive = self.listener.as_ref().is_none_or(|listener| listener.pass(id));
         self.terms.shared.unlist(id);
         self.counts.waited_ns += now.since(waiter.since).0;
         if alive {
@@ -551,3 +551,6 @@ fn find_disk(disks: &[Disk], dev: u64) -> Option<usize> {
     let chain = Topology::host().serving_disks(DevT::from_stat(dev)).unwrap_or_default();
     chain.iter().find_map(|serving| disks.iter().position(|disk| disk.traits.dev == serving.dev))
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,22 +2,19 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`settings`], [`protect`] | what was asked for, by options and file |
+//! | [`settings`], [`policy`], [`protect`] | what was asked for, by options and file |
 //! | [`front`] | what the shell sees: waits for the job, mirrors its stops and its end |
 //! | [`helper`] | forking the two helper processes |
-//! | [`supervisor`] | the event loop: sensors, policy, gates |
-//! | [`engine`], [`disk`], [`cpu`] | the policy of each disk and of the CPUs, wired to sensor and gates |
-//! | [`policy`], [`regulator`] | the policies that hold the whole job: smart, manners |
-//! | [`slo`] | the user's own measure of the foreground |
-//! | [`sensors`], [`cpu_start`], [`family`] | choosing and starting sensors |
-//! | [`quiet`] | whether calls may pass until the sensors stand |
-//! | [`reader`] | reading ahead for the job in the gaps |
-//! | [`memory`] | the job leaves the page cache as it was, and the foreground its memory |
-//! | [`adjust`], [`release`](mod@release) | changing a run while it runs; letting go what the command has left behind |
-//! | [`hold_gate`], [`signals`], [`spare`] | the hold gate; signals that end a wait, or interrupt a long hold |
+//! | [`supervisor`] | the engine's process: what it prepares, watches, tells, and how it ends |
 //! | [`guardian`] | what happens when the supervisor is dead |
-//! | [`bare`] | the command without lull, for who would rather have it run than be told |
-//! | [`tell`], [`messages`], [`status`], [`summary`] | what is told to whom |
+//! | [`marks`], [`bare`] | what lowers the job; the command without lull, for who would rather have it run than be told |
+//! | [`quiet`] | whether calls may pass until the sensors stand |
+//! | [`slo`] | the user's own measure of the foreground |
+//! | [`adjust`], [`release`](mod@release) | changing a run while it runs; letting go what the command has left behind |
+//! | [`net`] | the network's options, and queues that are arranged while the job runs |
+//! | [`messages`], [`status`], [`summary`], [`notify`] | what is told to whom |
+//!
+//! What holds the job and lends it the machine is in [`lull_engine`].
 
 pub(crate) mod adjust;
 pub(crate) mod bare;

@@ -476,3 +476,6 @@ pub(crate) fn end_like(ending: Ending) -> ! {
     }
     std::process::exit(ending.status())
 }
+
+#[cfg(test)]
+mod tests;

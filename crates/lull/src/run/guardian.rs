@@ -163,3 +163,6 @@ impl Guardian {
         remove_if_empty(self.group, &self.shed);
     }
 }
+
+#[cfg(test)]
+mod tests;

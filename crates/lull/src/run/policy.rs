@@ -2,7 +2,7 @@
 //!
 //! | text | policy | marks | gates |
 //! |---|---|---|---|
-//! | `idletime` | requests and CPUs in the gaps ([`super::engine`]) | all | request gate, hold gate |
+//! | `idletime` | requests and CPUs in the gaps ([`lull_engine::engine`]) | all | request gate, hold gate |
 //! | `smart`, `smart:WINDOW` | [`lull_core::rivals::smart`] | none | hold gate |
 //! | `manners`, `manners:SAMPLE` | [`lull_core::rivals::manners`] | all | hold gate |
 //!

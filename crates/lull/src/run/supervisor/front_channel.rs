@@ -95,3 +95,6 @@ impl AsRawFd for FrontChannel {
 /// Nobody is at the other end.
 #[derive(Debug)]
 pub(crate) struct FrontGone;
+
+#[cfg(test)]
+mod tests;

@@ -33,3 +33,6 @@ impl Sleep {
         self.polls.iter().any(|poll| poll.fd == fd && poll.revents != 0)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@
 //! | [`quiet`] | whether calls may pass until the sensors stand |
 //! | [`slo`] | the user's own measure of the foreground |
 //! | [`adjust`], [`release`](mod@release) | changing a run while it runs; letting go what the command has left behind |
-//! | [`net`] | the network's options, and queues that are arranged while the job runs |
+//! | [`net`], [`net_obstacle`] | the network's options, queues that are arranged while the job runs, and why it is left as it is |
 //! | [`messages`], [`status`], [`summary`], [`notify`] | what is told to whom |
 //!
 //! What holds the job and lends it the machine is in [`lull_engine`].
@@ -26,6 +26,7 @@ pub(crate) mod hold_choice;
 mod marks;
 mod messages;
 pub(crate) mod net;
+mod net_obstacle;
 mod notify;
 pub(crate) mod policy;
 mod protect;
@@ -73,8 +74,8 @@ use guardian::Guardian;
 use hold_choice::HoldChoice;
 use marks::marks;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
-use net::obstacle::{Obstacle, obstacle};
 use net::queues::{QueueSummary, Queues, arrange, locks, release, remarks};
+use net_obstacle::{Obstacle, obstacle};
 use notify::Relay;
 use settings::{Given, LendNet, ResourceChoice, RunSettings, SensorChoice, StatusChoice};
 use status::StatusLine;

@@ -1,5 +1,4 @@
-//! What `lull run` alone knows of the network: its options, queues that are arranged while the job runs, and why it is left as it is.
+//! What `lull run` alone knows of the network: its options, and queues that are arranged while the job runs.
 
-pub(crate) mod obstacle;
 pub(crate) mod options;
 pub(crate) mod queues;

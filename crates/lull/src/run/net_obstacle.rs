@@ -6,7 +6,7 @@ use lull_linux::probe::{BpfFacts, UserFacts};
 use lull_linux::root::Root;
 use lull_linux::seccomp::Scope;
 
-use crate::run::settings::{RunSettings, SensorChoice};
+use super::settings::{RunSettings, SensorChoice};
 
 /// Why it is left as it is from the beginning: by what was asked for, without a word, or for want of something, in words.
 pub(crate) enum Obstacle {

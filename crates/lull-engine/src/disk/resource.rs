@@ -22,7 +22,9 @@ use lull_linux::gate::{
     target::{self, Target},
 };
 use lull_linux::job::shared::Shared;
+use lull_linux::root::Root;
 use lull_linux::seccomp::{Listener, Trap};
+use lull_linux::sense::locks;
 use lull_linux::topology::{DevT, Topology};
 
 use super::Disk;
@@ -47,6 +49,8 @@ const PIECES_AT_MOST: Nanos = Nanos::from_secs(2);
 /// Whoever waits for the job (for a lock, say) waits no longer than this for the oldest of its calls. One is let go so at a time: about what
 /// the floor of a slow disk is, 20 ms in each second.
 const CALL_WAITS_AT_MOST: Nanos = Nanos::from_secs(1);
+/// While somebody is seen to wait for a file lock of the job's, its calls pass for so long.
+const AWAITED: Nanos = Nanos::from_millis(100);
 /// No call moves more at once than this, whatever its arguments say.
 const AT_MOST_BYTES: u64 = 64 << 20;
 /// A granted call that has not come back for longer than this explains no more what the device shows.
@@ -111,6 +115,8 @@ pub struct Disks {
     open: Arc<Open>,
     /// When the oldest call was last let go.
     spared: Nanos,
+    /// Until when calls pass, since somebody waits for the job.
+    awaited_until: Nanos,
     healed: Nanos,
     /// The job was held when the turn began.
     was_held: bool,
@@ -136,6 +142,7 @@ impl Disks {
             counts: GateCounts::default(),
             open: Arc::default(),
             spared: Nanos::ZERO,
+            awaited_until: Nanos::ZERO,
             healed: Nanos::ZERO,
             was_held: false,
             listener: None,
@@ -212,7 +219,8 @@ impl Disks {
             self.counts.passed += 1;
             return Verdict::Pass;
         }
-        let verdict = if self.sleeps() { Verdict::Pass } else { self.decide(now, trap) };
+        let passes = self.sleeps() || now < self.awaited_until;
+        let verdict = if passes { Verdict::Pass } else { self.decide(now, trap) };
         if verdict == Verdict::Pass {
             self.counts.passed += 1;
         }
@@ -420,10 +428,10 @@ impl Disks {
         self.reader.next_look(is_held)
     }
 
-    /// A call that waits delays the handling of a signal sent to its thread, and the freezing of its group by others: such calls are
-    /// let go, and the oldest one when it has waited for long. Calls of dead threads are dropped.
+    /// A call that waits delays the handling of a signal sent to its thread, the freezing of its group by others, and whoever waits for a
+    /// lock that the job has: such calls are let go, and the oldest one when it has waited for long. Calls of dead threads are dropped.
     fn let_signals_through(&mut self, now: Nanos) -> Option<Nanos> {
-        let due: Vec<(u64, Waiter)> = self
+        let mut due: Vec<(u64, Waiter)> = self
             .waiters
             .iter()
             .filter(|(_, waiter)| self.sleeps() || now.since(waiter.checked) >= SIGNAL_CHECK)
@@ -431,6 +439,13 @@ impl Disks {
             .collect();
         // Whoever froze the job from outside waits until its last thread stands still.
         let is_frozen = self.sleeps() || (!due.is_empty() && self.terms.family.is_frozen());
+        let is_awaited = !due.is_empty()
+            && self.terms.spares_the_oldest
+            && locks::is_awaited(&Root::real(), &self.terms.family.pids());
+        if is_awaited {
+            self.awaited_until = now.plus(AWAITED);
+            due = self.waiters.iter().map(|(id, waiter)| (*id, *waiter)).collect();
+        }
         let oldest =
             due.iter().min_by_key(|(_, waiter)| waiter.since).map(|(id, waiter)| (*id, waiter.since));
         let is_long = |since: Nanos| now.since(since.max(self.spared)) >= CALL_WAITS_AT_MOST;
@@ -440,8 +455,8 @@ impl Disks {
             self.spared = now;
         }
         for (id, waiter) in due {
-            if is_frozen || overdue == Some(id) || signals::is_pending(waiter.tid) {
-                self.counts.signalled += u64::from(overdue != Some(id));
+            if is_frozen || is_awaited || overdue == Some(id) || signals::is_pending(waiter.tid) {
+                self.counts.signalled += u64::from(!is_awaited && overdue != Some(id));
                 self.step(waiter.disk, now, Input::Withdraw(Ticket(id)));
                 self.release(now, id);
             } else if let Some(waiter) = self.waiters.get_mut(&id) {

@@ -51,7 +51,7 @@ struct Bench {
     /// A file that is in no page cache.
     file: File,
     calls: u64,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Bench {
@@ -96,7 +96,7 @@ impl Bench {
         disks.watch(Sensors { disks: vec![disk], bpf: None, kind: "simulated", notes: Vec::new() });
         disks.disk_of_dev.insert(file.metadata().unwrap().dev(), Some(0));
         let foreground = ClassView::default();
-        Self { disks, simulated, foreground, shared, now, file, calls: 0, _folder: folder }
+        Self { disks, simulated, foreground, shared, now, file, calls: 0, folder }
     }
 
     /// The foreground asks for something.
@@ -219,6 +219,38 @@ fn a_sensor_that_has_died_while_the_foreground_was_at_work_stops_no_call_for_eve
     assert_eq!(calls.map(|call| bench.waits(call)), [false, true], "the oldest one goes");
     bench.pass(CALL_WAITS_AT_MOST);
     assert_eq!(bench.disks.waiting(), 0, "and the next one after as long again");
+}
+
+#[test]
+fn calls_pass_while_another_waits_for_a_lock_that_the_job_has() {
+    let (mut bench, caller, second) = (Bench::new(u64::MAX), Caller::new(), Caller::new());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let flock = |script: &str| {
+        let mut flock = std::process::Command::new("flock");
+        flock.arg(file.path()).args(["-c", script]).stdin(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let mut holder = flock("read -r end");
+    std::fs::write(bench.folder.path().join("cgroup.procs"), format!("{}\n", holder.id())).unwrap();
+    bench.begin();
+    let call = bench.read(&caller).0;
+    bench.pass(SIGNAL_CHECK.times(2));
+    assert!(bench.waits(call), "nobody waits for the job");
+    let mut waiter = flock("true");
+    let job = [holder.id().cast_signed()];
+    while !locks::is_awaited(&Root::real(), &job) {
+        assert!(waiter.try_wait().unwrap().is_none());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    bench.pass(SIGNAL_CHECK);
+    assert!(!bench.waits(call));
+    assert_eq!(bench.read(&second).1, Verdict::Pass, "nor do others, for a while");
+    drop(holder.stdin.take());
+    (holder.wait().unwrap(), waiter.wait().unwrap());
+    bench.pass(AWAITED);
+    let (call, verdict) = bench.read(&caller);
+    assert_eq!(verdict, Verdict::Wait);
+    bench.pass(SIGNAL_CHECK);
+    assert!(bench.waits(call), "nobody waits any more");
 }
 
 #[test]

@@ -32,7 +32,8 @@ skip() {
 
 has_nextest() { cargo nextest --version >/dev/null 2>&1; }
 
-# Files that grew past what one idea needs, BPF programs without a licence, and documents that name what is not there.
+# Files that grew past what one idea needs, BPF programs without a licence, production code that leans on experiments, and documents that
+# name what is not there.
 stage_tree() {
     local file lines bad=0
     while IFS= read -r file; do
@@ -49,6 +50,11 @@ stage_tree() {
             bad=1
         fi
     done
+    while IFS= read -r file; do
+        echo "$file: uses lull-bench; nothing but the commands of the binary that are its own may"
+        bad=1
+    done < <({ git grep -l 'lull_bench' -- 'crates/*.rs'; git grep -l 'lull-bench' -- 'crates/*/Cargo.toml'; } |
+        grep -vE '^crates/(lull-bench/.*|lull/(Cargo\.toml|src/(main|cli)\.rs|tests/.*))$')
     scripts/docs.sh || bad=1
     return "$bad"
 }

@@ -2,7 +2,7 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`settings`], [`policy`], [`protect`] | what was asked for, by options and file |
+//! | [`settings`], [`protect`] | what was asked for ([`lull_api`]), in the terms of those who do it |
 //! | [`front`] | what the shell sees: waits for the job, mirrors its stops and its end |
 //! | [`helper`] | forking the two helper processes |
 //! | [`supervisor`] | the engine's process: what it prepares, watches, tells, and how it ends |
@@ -22,13 +22,11 @@ mod forwarded;
 mod front;
 mod guardian;
 pub(crate) mod helper;
-pub(crate) mod hold_choice;
 mod marks;
 mod messages;
 pub(crate) mod net;
 mod net_obstacle;
 mod notify;
-pub(crate) mod policy;
 mod protect;
 mod quiet;
 mod release;
@@ -48,6 +46,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use lull_api::{Given, HoldChoice, ResourceChoice, SensorChoice, StatusChoice};
 use lull_core::Nanos;
 use lull_engine::family::{GUARDIAN, SUPERVISOR};
 use lull_engine::hold_gate;
@@ -71,13 +70,12 @@ use crate::cli::RunArgs;
 use bare::{cannot_run, run_alone};
 use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;
-use hold_choice::HoldChoice;
 use marks::marks;
 use messages::{FromSupervisor, ToGuardian, ToSupervisor};
 use net::queues::{QueueSummary, Queues, arrange, locks, release, remarks};
 use net_obstacle::{Obstacle, obstacle};
 use notify::Relay;
-use settings::{Given, LendNet, ResourceChoice, RunSettings, SensorChoice, StatusChoice};
+use settings::{LendNet, RunSettings};
 use status::StatusLine;
 use summary::Summary;
 
@@ -110,20 +108,17 @@ pub(crate) struct Begun {
 /// When lull itself fails before the command has started: it has not, then.
 pub(crate) fn begin(args: &RunArgs) -> anyhow::Result<Begun> {
     let born = clock::now();
-    let file = Given::from_files(args.config.as_deref())?;
-    let mut settings = args.given().over(file)?;
-    settings.summary.clone_from(&args.summary);
-    settings.json = args.json;
-    settings.quiet = args.quiet;
+    let file = lull_api::file::read(args.this.config.as_deref())?;
+    let settings = settings::settle(Given::new(args.said.clone(), file)?, args.this.clone())?;
     let command = launch::Command::new(args.command.iter().map(|word| word.as_bytes().to_vec()))
         .context("the command holds a zero byte")?;
     let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let summary_file = settings.summary.as_ref().map(|path| {
+    let summary_file = settings.this.summary.as_ref().map(|path| {
         summary::open(path).with_context(|| format!("cannot write the summary to {}", path.display()))
     });
     let summary_file = summary_file.transpose()?;
     let started = start(&settings, &command, &words, born)?;
-    if let Some(text) = settings.policy.forewarning().filter(|_| !settings.quiet) {
+    if let Some(text) = settings.asked.protection.policy.forewarning().filter(|_| !settings.this.quiet) {
         status::say(&text);
     }
     Ok(Begun { started, settings, words, summary_file })
@@ -154,7 +149,7 @@ impl Begun {
         summary.status = Some(outcome.ending.status());
         if let Some(text) = outcome.lost_supervisor.as_deref().map(lost) {
             // Where a summary is shown, it is in there.
-            if !settings.quiet && (summary_file.is_some() || !wants_summary(&settings)) {
+            if !settings.this.quiet && (summary_file.is_some() || !wants_summary(&settings)) {
                 status::say(&text);
             }
             summary.notes.push(text);
@@ -166,7 +161,7 @@ impl Begun {
 
 /// Writes the summary to where it was asked for.
 fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>) {
-    let text = if settings.json { format!("{}\n", summary.json()) } else { summary.text() };
+    let text = if settings.this.json { format!("{}\n", summary.json()) } else { summary.text() };
     let tell_unmet = || summary.unmet.iter().for_each(|unmet| status::say(unmet));
     if let Some(mut file) = file {
         if let Err(error) = file.write_all(text.as_bytes()) {
@@ -183,17 +178,19 @@ fn report(settings: &RunSettings, summary: &Summary, file: Option<std::fs::File>
 
 /// Whether something was asked for that may not be had; that is told whoever reads the summary.
 fn has_wishes(settings: &RunSettings) -> bool {
-    settings.sensor == SensorChoice::Bpf
-        || settings.slo.is_some()
+    settings.asked.disks.sensor == SensorChoice::Bpf
+        || settings.asked.protection.slo.is_some()
         || settings.net == LendNet::AtOnce
         || settings.memory.is_some_and(|aim| aim.begins == Begins::AtOnce)
-        || settings.named.contains(&ResourceChoice::Cpu)
+        || settings.asked.protection.resources.contains(&ResourceChoice::Cpu)
         || (settings.watches_disks && !settings.protect.is_everything())
 }
 
 /// Whether anybody will see the summary.
 fn wants_summary(settings: &RunSettings) -> bool {
-    settings.summary.is_some() || settings.json || (!settings.quiet && std::io::stderr().is_terminal())
+    settings.this.summary.is_some()
+        || settings.this.json
+        || (!settings.this.quiet && std::io::stderr().is_terminal())
 }
 
 /// A running job with its front.
@@ -249,7 +246,7 @@ fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> (Option<JobGro
     }
     let why_no =
         |what| group.missing().iter().find(|missing| missing.what == what).map(|missing| &missing.why);
-    match settings.hold_by {
+    match settings.asked.holding.hold {
         HoldChoice::Quota => notes.extend(why_no(CPU_QUOTA).map(|why| {
             format!(
                 "the whole job is not held, only its large calls: no CPU quota for its control group: {why}; --hold freeze would stop it"
@@ -259,12 +256,12 @@ fn make_group(settings: &RunSettings, notes: &mut Vec<String>) -> (Option<JobGro
             why_no(FREEZE).map(|why| format!("no control group to freeze the job with, so by signals: {why}")),
         ),
     }
-    if settings.policy.marks_job()
+    if settings.asked.protection.policy.marks_job()
         && let Err(error) = group.set_idle_cpu()
     {
         notes.push(error.to_string());
     }
-    if settings.policy.marks_job() {
+    if settings.asked.protection.policy.marks_job() {
         notes.extend(bounded(&group.reach(&facts)));
     }
     ((!group.paths().is_empty()).then_some(group), scope)
@@ -318,8 +315,9 @@ fn open_groups(paths: &[PathBuf]) -> Option<JobGroup> {
 fn status_line(settings: &RunSettings) -> StatusLine {
     // A terminal that cannot move its cursor, like that of an editor's shell, is called dumb.
     let is_able = std::env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb");
-    let wants_row = settings.status != StatusChoice::Never && is_able && std::io::stderr().is_terminal();
-    match (settings.quiet, settings.status) {
+    let wants_row =
+        settings.asked.telling.status != StatusChoice::Never && is_able && std::io::stderr().is_terminal();
+    match (settings.this.quiet, settings.asked.telling.status) {
         (true, _) => StatusLine::off(),
         (false, StatusChoice::Always) => StatusLine::on_row(wants_row).or_lines(),
         (false, _) => StatusLine::on_row(wants_row),
@@ -339,7 +337,7 @@ fn start(
     let shared = Arc::new(Shared::new().context("no memory to share with the helpers")?);
     // Before the group is made: a queue that is refused ends the run here.
     let queues = arrange(&settings.qdiscs)?;
-    if !settings.quiet {
+    if !settings.this.quiet {
         remarks(&queues).iter().for_each(|remark| status::say(remark));
     }
     let mut notes = Vec::new();
@@ -451,7 +449,7 @@ fn start(
         respawn: respawner(heritage, listener, Rc::clone(&guardian_channel)),
     };
     let front = Front::new(job, signals, helpers, status, relay);
-    let release_leftovers = settings.release_leftovers;
+    let release_leftovers = settings.asked.holding.release_leftovers;
     Ok(Started { front, group, shed, queues, guardian_channel, release_leftovers })
 }
 

@@ -4,6 +4,8 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 
 use anyhow::{Context, bail};
+use lull_api::Thresholds;
+use lull_api::options::without_default;
 use lull_core::RoomSetting;
 use lull_core::base::bytes::Bytes;
 
@@ -12,16 +14,13 @@ use crate::run::adjust::{Answer, PATIENCE, Request, address, is_trusted, read_li
 /// Arguments of `lull set`.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("what").args(["mem_low", "mem_high", "release"]).required(true).multiple(true)))]
+#[command(mut_args(without_default))]
 pub(crate) struct SetArgs {
     /// The number of the `lull run` process, as the shell's $! gives it.
     #[arg(value_name = "PID")]
     pid: u32,
-    /// Memory that the job keeps, whatever the foreground needs.
-    #[arg(long, value_name = "SIZE")]
-    mem_low: Option<Bytes>,
-    /// Above this the job's pages go first when the foreground needs memory.
-    #[arg(long, value_name = "SIZE")]
-    mem_high: Option<Bytes>,
+    #[command(flatten)]
+    thresholds: Thresholds,
     /// Let go what the command has left behind when it ended, like a server that it started: it is foreground from then on.
     #[arg(long, conflicts_with_all = ["mem_low", "mem_high"])]
     release: bool,
@@ -40,8 +39,8 @@ pub(crate) fn run(args: &SetArgs) -> anyhow::Result<()> {
         bail!("whoever answers for process {pid} belongs to another user");
     }
     let request = Request {
-        mem_low_bytes: args.mem_low.map(|bytes| bytes.0),
-        mem_high_bytes: args.mem_high.map(|bytes| bytes.0),
+        mem_low_bytes: args.thresholds.mem_low.map(|bytes| bytes.0),
+        mem_high_bytes: args.thresholds.mem_high.map(|bytes| bytes.0),
         release: args.release,
     };
     let mut line = serde_json::to_vec(&request)?;

@@ -12,8 +12,6 @@ pub const CACHE_KEEP_BYTES: u64 = 64 << 20;
 const UNUSED_SHARE: u64 = 4;
 /// … up to this, since each file that is kept is remembered.
 const MOST_KEPT_BYTES: u64 = 1 << 30;
-/// What may be dirty unless the user says otherwise, in bytes.
-pub const DIRTY_BYTES: u64 = 64 << 20;
 /// The longest hold for the sake of dirty pages.
 pub const LONGEST_DIRTY_HOLD: Nanos = Nanos::from_millis(250);
 

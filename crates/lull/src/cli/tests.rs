@@ -13,7 +13,7 @@ fn options_after_the_command_are_the_commands_own() {
     let cli = Cli::try_parse_from(["lull", "run", "--interval", "5ms", "tar", "--json", "-q"]).unwrap();
     let super::Command::Run(args) = cli.command else { panic!("not run") };
     assert_eq!(args.command, ["tar", "--json", "-q"]);
-    assert!(!args.json && !args.quiet);
+    assert!(!args.this.json && !args.this.quiet);
 }
 
 #[test]

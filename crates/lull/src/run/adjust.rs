@@ -20,12 +20,13 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
+use lull_api::Thresholds;
+use lull_api::options::LowAboveHigh;
 use lull_core::RoomSetting;
 use lull_core::base::bytes::Bytes;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use serde::{Deserialize, Serialize};
 
-use super::settings::thresholds;
 use lull_engine::memory::thresholds::{Passed, Setter};
 use lull_engine::thread;
 
@@ -66,12 +67,12 @@ pub(crate) type Asker = Box<dyn Fn() -> Result<usize, String> + Send>;
 
 impl Request {
     /// What is in force after it, if that makes sense.
-    fn over(self, now: RoomSetting) -> anyhow::Result<RoomSetting> {
+    fn over(self, now: RoomSetting) -> Result<RoomSetting, LowAboveHigh> {
         let low = self.mem_low_bytes.unwrap_or(now.low_bytes);
         // A high threshold that nobody ever gave follows the low one, as at the start.
         let is_apart = now.high_bytes != now.low_bytes;
         let high = self.mem_high_bytes.or_else(|| is_apart.then_some(now.high_bytes));
-        thresholds(Some(Bytes(low)), high.map(Bytes))
+        Thresholds { mem_low: Some(Bytes(low)), mem_high: high.map(Bytes) }.setting()
     }
 }
 
@@ -128,7 +129,7 @@ fn answer(stream: &UnixStream, now: &mut RoomSetting, set: Option<&Setter>, rele
         return release().map_or_else(Answer::Refused, Answer::Released);
     }
     let Some(set) = set else { return Answer::Refused(NOT_MANAGED.to_owned()) };
-    match request.and_then(|request| request.over(*now)) {
+    match request.and_then(|request| Ok(request.over(*now)?)) {
         Ok(setting) => {
             let answer = match set(setting) {
                 Passed::InForce => Answer::Done(setting),

@@ -45,7 +45,7 @@ pub(crate) fn run_alone(
     if error.downcast_ref() != Some(&nix::errno::Errno::EAGAIN) {
         return error;
     }
-    if !settings.quiet {
+    if !settings.this.quiet {
         status::say(ALONE);
     }
     while nix::sys::wait::wait().is_ok() {}

@@ -12,7 +12,7 @@ const NEUTRAL_MARKS: [Mark; 1] = [Mark::OomScore];
 
 /// Those of a run that is set so.
 pub(crate) fn marks(settings: &RunSettings) -> MarkSet {
-    match settings.policy.marks_job() {
+    match settings.asked.protection.policy.marks_job() {
         true => MARKS.into_iter().collect(),
         false => NEUTRAL_MARKS.into_iter().collect(),
     }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use lull_api::SensorChoice;
 use lull_linux::probe::{BpfFacts, UserFacts};
 use lull_linux::root::Root;
 use lull_linux::seccomp::Scope;
 
-use super::settings::{RunSettings, SensorChoice};
+use super::settings::RunSettings;
 
 /// Why it is left as it is from the beginning: by what was asked for, without a word, or for want of something, in words.
 pub(crate) enum Obstacle {
@@ -20,7 +21,8 @@ pub(crate) enum Obstacle {
 pub(crate) fn obstacle(settings: &RunSettings, groups: &[impl AsRef<Path>]) -> Option<Obstacle> {
     let root = Root::real();
     let told_apart = settings.protect.is_everything() || !settings.protect.cgroup_ids.is_empty();
-    if !told_apart || settings.scope == Scope::None || settings.sensor == SensorChoice::Diskstats {
+    if !told_apart || settings.scope == Scope::None || settings.asked.disks.sensor == SensorChoice::Diskstats
+    {
         return Some(Obstacle::Chosen);
     }
     if !groups.iter().any(|group| group.as_ref().join("cgroup.controllers").exists()) {

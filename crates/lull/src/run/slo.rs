@@ -1,9 +1,6 @@
 //! The user's own measure of the foreground: `--slo`.
 //!
-//! | text | values |
-//! |---|---|
-//! | `CMD` | `sh -c CMD` runs as long as the job; the first number of each line it prints |
-//! | `http://HOST:PORT/PATH METRIC` | the page's line of that name, Prometheus' text format, once a second |
+//! Where its values come from is said by [`SloChoice`].
 //!
 //! A value is a latency, where less is better; `rate:` before either makes it a rate, where more is better. The unit does
 //! not matter: values are compared with each other. A line without a number, a page that does not answer and a metric that is
@@ -25,14 +22,14 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use lull_api::{SloChoice, SloSource};
 use lull_core::{Measure, Nanos, Reading, TrialSetting};
 use lull_engine::cpu::measure::UserMeasure;
 use lull_linux::clock;
@@ -57,77 +54,6 @@ const QUOTED_CHARS: usize = 60;
 const CONSEQUENCE: &str = "without values nothing is compared, so nothing is promised about the CPUs";
 /// Values are summed in millionths.
 const SCALE: f64 = 1e6;
-
-/// Where values come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Source {
-    /// For `sh -c`, in this directory.
-    Command {
-        text: String,
-        dir: PathBuf,
-    },
-    Page {
-        url: String,
-        metric: String,
-    },
-}
-
-/// What `--slo` asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SloChoice {
-    source: Source,
-    is_rate: bool,
-}
-
-impl FromStr for SloChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (is_rate, text) = match text.strip_prefix("rate:") {
-            Some(rest) => (true, rest.trim()),
-            None => (false, text.trim()),
-        };
-        if text.is_empty() {
-            return Err(
-                "is empty; give a command that prints a number each second, or a URL and a metric".to_owned()
-            );
-        }
-        let source = if text.starts_with("http://") {
-            page_in(text)?
-        } else if text.split_whitespace().next().is_some_and(|word| word.contains("://")) {
-            return Err(format!(
-                "'{text}': only http:// pages are read; use a command, such as curl, for others"
-            ));
-        } else {
-            // lull's helpers work elsewhere.
-            let dir = std::env::current_dir().unwrap_or_default();
-            Source::Command { text: text.to_owned(), dir }
-        };
-        Ok(Self { source, is_rate })
-    }
-}
-
-/// `http://HOST:PORT/PATH METRIC`
-fn page_in(text: &str) -> Result<Source, String> {
-    let wrong = |what: &str| format!("'{text}' {what}; write http://HOST:PORT/PATH METRIC");
-    let (url, metric) = text.split_once(char::is_whitespace).ok_or_else(|| wrong("names no metric"))?;
-    let metric = metric.trim();
-    let name = metric.split_once('{').map_or(metric, |(name, _)| name);
-    if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err(wrong("names no single metric"));
-    }
-    let uri: ureq::http::Uri = url.parse().map_err(|error| wrong(&format!("has no address ({error})")))?;
-    // A number that is no port is taken for a part of the name.
-    let place = uri.authority().map(|place| place.as_str());
-    let host = place.map(|place| place.rsplit_once('@').map_or(place, |(_, host)| host));
-    let port = host.and_then(|host| host.rsplit_once(':'));
-    if uri.host().is_none_or(str::is_empty)
-        || port.is_some_and(|(_, port)| !port.ends_with(']') && uri.port_u16().is_none())
-    {
-        return Err(wrong("has no address"));
-    }
-    Ok(Source::Page { url: url.to_owned(), metric: metric.to_owned() })
-}
 
 /// Values so far.
 #[derive(Debug, Default)]
@@ -208,7 +134,7 @@ impl Slo {
         let (sums, is_over) = (Arc::new(Sums::default()), Arc::new(AtomicBool::new(false)));
         let (sender, given) = channel();
         let (name, source, command) = match &choice.source {
-            Source::Command { text, dir } => {
+            SloSource::Command { text, dir } => {
                 let mut child = shell(text, dir)?;
                 let output = child.stdout.take();
                 thread::start(move || {
@@ -221,7 +147,7 @@ impl Slo {
                 });
                 (text.clone(), text.clone(), Some(child))
             }
-            Source::Page { url, metric } => {
+            SloSource::Page { url, metric } => {
                 let (asked, wanted) = (url.clone(), metric.clone());
                 thread::start(move || ask(&asked, &wanted, &sender));
                 (metric.clone(), format!("{url} {metric}"), None)

@@ -3,20 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lull_api::SensorChoice;
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
 use lull_linux::clock;
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::{Mark, MarkSet, Plain, let_others_run};
 
-use super::aims::net_aim;
+use super::aims::{hold_by, net_aim};
 use super::front_channel::FrontChannel;
 use super::inputs::Inputs;
 use crate::run::adjust;
 use crate::run::net::queues::Queues;
 use crate::run::quiet::Quiet;
 use crate::run::release::{self, Wishes};
-use crate::run::settings::{LendNet, RunSettings, SensorChoice};
+use crate::run::settings::{LendNet, RunSettings};
 use crate::run::slo::{Complaints, Slo};
 use lull_engine::family::Family;
 use lull_engine::hold_gate::HoldGate;
@@ -70,7 +71,8 @@ pub(crate) fn prepare(inputs: Inputs) -> Option<Prepared> {
     // The user's measure is not background: it begins before this process is.
     let slo = start_measure(&settings, &mut front, &nudge);
     let family = Family::of_supervisor(group.as_ref());
-    let hold = HoldGate::new(settings.hold_by.into(), group, family.clone(), Arc::clone(&shared));
+    let hold =
+        HoldGate::new(hold_by(settings.asked.holding.hold), group, family.clone(), Arc::clone(&shared));
     if !hold.can_hold() {
         settings.hold = None;
     }
@@ -110,7 +112,7 @@ fn start_measure(
     nudge: &Arc<Nudge>,
 ) -> (Option<Slo>, Complaints) {
     let complaints = Complaints::default();
-    let slo = settings.slo.as_ref().and_then(|choice| {
+    let slo = settings.asked.protection.slo.as_ref().and_then(|choice| {
         let nudge = Arc::clone(nudge);
         let failed = |error| front.unmet.push(format!("--slo: cannot start a shell: {error}"));
         Slo::start(choice, &complaints, move || nudge.give()).map_err(failed).ok()
@@ -123,7 +125,7 @@ fn start_net(settings: &RunSettings, front: &mut FrontChannel, family: &Family) 
     if settings.net != LendNet::AtOnce {
         return None;
     }
-    let started = match settings.sensor {
+    let started = match settings.asked.disks.sensor {
         SensorChoice::Diskstats => Err("the network needs the BPF sensor: it is left as it is".to_owned()),
         SensorChoice::Auto | SensorChoice::Bpf => {
             Net::start(&net_aim(settings), family.v2_group(), clock::now())

@@ -186,7 +186,7 @@ impl Running {
             return Some(Ending::Over);
         }
         let wish = self.wishes.take();
-        let lets_go = is_ending && self.settings.release_leftovers && !self.hold.is_empty();
+        let lets_go = is_ending && self.settings.asked.holding.release_leftovers && !self.hold.is_empty();
         (wish.is_some() || lets_go).then_some(Ending::LetGo(wish))
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn summary(
         wall_ns: now.since(began).0,
         held_ns: report.held_ns,
         sensor: sensor.to_owned(),
-        policy: settings.policy.name().to_owned(),
+        policy: settings.asked.protection.policy.name().to_owned(),
         regulation: report.regulation,
         gate: report.gate,
         read_ahead_bytes: report.read_ahead_bytes,

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use lull_api::{ResourceChoice, SensorChoice};
 use lull_core::{IntervalChoice, Nanos};
 use lull_linux::cgroup::JobGroup;
 use lull_linux::clock;
@@ -18,7 +19,7 @@ use super::prepare::Prepared;
 use super::running::Running;
 use super::summary::Times;
 use crate::run::messages::FromSupervisor;
-use crate::run::settings::{LendNet, ResourceChoice, RunSettings, SensorChoice};
+use crate::run::settings::{LendNet, RunSettings};
 use lull_engine::cpu::measure::UserMeasure;
 use lull_engine::cpu::resource::CpuResource;
 use lull_engine::disk;
@@ -87,18 +88,18 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
     }
     let io_class = io_class(&settings, &lock(&engine), has_bpf && listener.is_some());
     IoClass::Idle.change(|| [family.pids(), vec![std::process::id().cast_signed()]].concat(), io_class);
-    if let Some(regulation) = regulation(settings.policy) {
+    if let Some(regulation) = regulation(settings.asked.protection.policy) {
         lock(&engine).register(Regulator::new(regulation, &settings.protect.pids, &family));
     }
     let sensing = clock::now();
     let is_refused = settings.watches_disks && !has_bpf;
     let wish = wish_for_cpus(&settings);
     if let Some(option) = wish
-        && (is_refused || settings.sensor == SensorChoice::Diskstats)
+        && (is_refused || settings.asked.disks.sensor == SensorChoice::Diskstats)
     {
         front.unmet.push(format!("{option}: {CPUS_NEED_BPF}"));
     }
-    let aim = settings.cpu.filter(|_| !is_refused && settings.sensor != SensorChoice::Diskstats);
+    let aim = settings.cpu.filter(|_| !is_refused && settings.asked.disks.sensor != SensorChoice::Diskstats);
     let (slo, complaints) = prepared.slo;
     let measure = slo.map(|slo| Box::new(slo) as Box<dyn UserMeasure>);
     let cpus = CpuResource::begin(
@@ -143,7 +144,7 @@ fn unmet_of_disks(settings: &RunSettings, has_bpf: bool) -> Vec<String> {
     if has_bpf || !settings.watches_disks {
         return unmet;
     }
-    if settings.sensor == SensorChoice::Bpf {
+    if settings.asked.disks.sensor == SensorChoice::Bpf {
         unmet.push(
             "--sensor bpf: no BPF program may be loaded here, /proc/diskstats serves instead; `lull doctor` says why"
                 .to_owned(),
@@ -174,20 +175,21 @@ fn hear_of_sleep(sleeps: Arc<AtomicBool>, nudge: &Arc<Nudge>) {
 
 /// What suits the job now. `is_gated`: its calls are, and its requests are seen.
 fn io_class(settings: &RunSettings, engine: &Engine, is_gated: bool) -> IoClass {
-    let is_gated = is_gated && settings.scope != Scope::None && settings.policy.marks_job();
+    let is_gated = is_gated && settings.scope != Scope::None && settings.asked.protection.policy.marks_job();
     if is_gated { IoClass::behind_a_gate(&Root::real(), engine.disks.names()) } else { IoClass::Idle }
 }
 
 /// The option by which the CPUs were asked for, if they were.
 fn wish_for_cpus(settings: &RunSettings) -> Option<&'static str> {
-    let is_named = settings.named.contains(&ResourceChoice::Cpu);
-    let by_measure = settings.slo.is_some().then_some("--slo");
+    let is_named = settings.asked.protection.resources.contains(&ResourceChoice::Cpu);
+    let by_measure = settings.asked.protection.slo.is_some().then_some("--slo");
     settings.cpu.and_then(|_| is_named.then_some("--resources cpu").or(by_measure))
 }
 
 /// Without an idle CPU group a session of the job's own weighs as much as the user's.
 fn lone_sessions(settings: &RunSettings, hold: &HoldGate) -> Option<(Sessions, Nanos)> {
-    let is_lone = settings.policy.marks_job() && !hold.group().is_some_and(JobGroup::has_idle_cpu);
+    let is_lone =
+        settings.asked.protection.policy.marks_job() && !hold.group().is_some_and(JobGroup::has_idle_cpu);
     // SAFETY: both only ask; the front leads or shares the session in which the job was started.
     let (front, session) = unsafe { (libc::getppid(), libc::getsid(libc::getppid())) };
     is_lone.then(|| (Sessions::of_front(front, session), Nanos::ZERO))

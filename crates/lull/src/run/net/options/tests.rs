@@ -1,10 +1,10 @@
 //! What wins, and what is refused.
 
-use super::{NetOptions, value_without_equals};
-use crate::run::settings::{Given, parse};
+use super::value_without_equals;
+use crate::run::settings::tests::set;
 
 fn refusal(text: &str) -> String {
-    let error = parse(text).and_then(|file| Given::default().over(file)).unwrap_err();
+    let error = set(&[], text).unwrap_err();
     let error = format!("{error:#}");
     assert_eq!(error.lines().count(), 1, "{error}");
     error
@@ -12,20 +12,15 @@ fn refusal(text: &str) -> String {
 
 #[test]
 fn the_command_line_replaces_what_the_file_says_of_the_same_kind() {
-    let line = NetOptions { net_ports: vec!["80".parse().unwrap()], ..NetOptions::default() };
-    let file = NetOptions {
-        net_ports: vec!["873".parse().unwrap()],
-        net_mark: vec!["0x10".parse().unwrap()],
-        ..NetOptions::default()
-    };
-    let both = line.clone().or(file.clone());
-    assert_eq!((both.net_ports, both.net_mark), (line.net_ports, file.net_mark));
+    let file = "[run]\nnet-ports = [\"873\"]\nnet-mark = [\"0x10\"]\n";
+    let both = set(&["--net-ports", "80"], file).unwrap().tags;
+    assert_eq!((both.ports, both.marks), (vec!["80".parse().unwrap()], vec!["0x10".parse().unwrap()]));
 }
 
 #[test]
 fn the_file_has_the_same_names() {
     let text = "[run]\nresources = [\"net\"]\nnet-ports = [\"6881-6889\"]\nnet-address = [\"10.0.0.7\"]\nnet-mark = [\"0x10/0xff\"]\n";
-    let tags = Given::default().over(parse(text).unwrap()).unwrap().tags;
+    let tags = set(&[], text).unwrap().tags;
     assert_eq!(tags.ports, ["6881-6889".parse().unwrap()]);
     assert_eq!(tags.addresses, ["10.0.0.7".parse::<std::net::IpAddr>().unwrap()]);
     assert_eq!(tags.marks, ["0x10/0xff".parse().unwrap()]);

@@ -5,21 +5,8 @@
 //! began and ended, and histograms of what the foreground feels, split by whether background was there. Reading a record
 //! costs no system call, so a gate can decide in well under a microsecond.
 //!
-//! | file | idea |
+//! | module or file | idea |
 //! |---|---|
-//! | `bpf/lull_record.h` | the records, shared by BPF, C and Rust |
-//! | `bpf/lull_policy.h` | the pure functions that kernel and user space have in common |
-//! | `bpf/lull_task.h` | the class of a task |
-//! | `bpf/lull_serve.h` | who works for the background |
-//! | `bpf/lull_alarm.h` | waking user space once the foreground has stayed away |
-//! | `bpf/lull_pages.h` | what is shared about the page cache |
-//! | `bpf/lull_net.h` | the records of interfaces, whose a socket is |
-//! | `bpf/lull_mark.h` | marking the job's sockets |
-//! | `bpf/lull_idle.h` | the congestion control of background TCP |
-//! | `bpf/lull_receive.h` | slowing what the job receives |
-//! | `bpf/lull_tag.h` | what is background without being the job's |
-//! | `bpf/lull_room.h` | letting datagrams wait |
-//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c`, `bpf/net.bpf.c`, `bpf/reserve.bpf.c` | the programs |
 //! | [`record`] | the records in Rust |
 //! | [`load`] | loading programs, waking |
 //! | [`sensor`] | disks |
@@ -29,6 +16,19 @@
 //! | [`pages`] | the page cache |
 //! | [`net`] | network interfaces |
 //! | [`classes`] | whose packets are in which class of an interface |
+//! | `bpf/lull_record.h` | the records, shared by BPF, C and Rust |
+//! | `bpf/lull_policy.h` | the pure functions that kernel and user space have in common |
+//! | `bpf/lull_task.h` | the class of a task |
+//! | `bpf/lull_serve.h` | who works for the background |
+//! | `bpf/lull_interrupt.h` | whether an interrupt is above the current task |
+//! | `bpf/lull_pages.h` | what is shared about the page cache |
+//! | `bpf/lull_net.h` | the records of interfaces, whose a socket is |
+//! | `bpf/lull_mark.h` | marking the job's sockets |
+//! | `bpf/lull_idle.h` | the congestion control of background TCP |
+//! | `bpf/lull_receive.h` | slowing what the job receives |
+//! | `bpf/lull_tag.h` | what is background without being the job's |
+//! | `bpf/lull_room.h` | letting datagrams wait |
+//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c`, `bpf/net.bpf.c`, `bpf/reserve.bpf.c` | the programs |
 
 pub mod classes;
 pub mod cpu;

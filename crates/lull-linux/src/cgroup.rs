@@ -3,7 +3,7 @@
 //! Problem: a job is many processes that come and go; to hold all of them at once, to give all of them the idle CPU class
 //! and to find all of them, the kernel offers control groups, in two versions that live side by side on some hosts and
 //! grant very different things to different users. Approach: [`JobGroup`] makes one child group in each hierarchy that
-//! the probe found usable, each behind the trait [`Group`], and says of every service which hierarchy gives it, or why
+//! the probe found usable, and says of every service which hierarchy gives it, or why
 //! none does ([`Missing`]). Nothing missing is fatal: the job then runs with less.
 //!
 //! ```text
@@ -36,24 +36,25 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::attempt::Attempt;
+use group::Group;
 
+mod above;
 mod confine;
 mod facts;
+mod group;
 mod least;
 pub mod memory;
 mod name;
 mod outer;
 pub(crate) mod quota;
 mod reach;
-mod v1;
-mod v2;
 
 pub use confine::Confinement;
 pub use facts::{CgroupFacts, Hierarchy, Layout};
@@ -87,18 +88,6 @@ impl GroupError {
     }
 }
 
-/// One directory of one hierarchy; both versions.
-pub trait Group: Send + Sync {
-    /// Its directory.
-    fn path(&self) -> &Path;
-    /// The open `cgroup.procs`: a process writes `0` to it to enter.
-    fn entry(&self) -> BorrowedFd<'_>;
-    /// Freezes or thaws; [`io::ErrorKind::Unsupported`] if this hierarchy can't.
-    fn set_frozen(&self, frozen: bool) -> io::Result<()>;
-    /// Have all its processes stopped? `None` if this hierarchy can't freeze.
-    fn is_frozen(&self) -> Option<bool>;
-}
-
 /// A service that this host does not give, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Missing {
@@ -110,7 +99,7 @@ pub struct Missing {
 
 /// The groups of one job.
 pub struct JobGroup {
-    groups: Vec<Box<dyn Group>>,
+    groups: Vec<Group>,
     freezer: Option<usize>,
     idle: Option<usize>,
     quota: Option<usize>,
@@ -187,8 +176,8 @@ impl JobGroup {
     pub fn open(paths: &[PathBuf]) -> Result<Self, GroupError> {
         let mut job = Self::empty();
         for path in paths {
-            let group = open_group(path)?;
-            if group.is_frozen().is_some() {
+            let group = Group::open(path)?;
+            if group.can_freeze() {
                 job.freezer = Some(job.groups.len());
             }
             if path.join("cpu.idle").exists() {
@@ -217,12 +206,12 @@ impl JobGroup {
         }
         fs::create_dir(&path).map_err(|cause| GroupError::new("create", &path, cause))?;
         let prepared = match hierarchy.above.as_deref().filter(|_| hierarchy.version == 2) {
-            Some(_) => v2::prepare_above(&path, hierarchy.most_tasks),
+            Some(_) => above::prepare(&path, hierarchy.most_tasks),
             None => confine::prepare(&path),
         };
         let opened = prepared
             .map_err(|cause| GroupError::new("prepare", &path, cause))
-            .and_then(|()| open_group(&path));
+            .and_then(|()| Group::open(&path));
         let group = opened.inspect_err(|_| {
             let _swept_later = fs::remove_dir(&path);
         })?;
@@ -286,7 +275,7 @@ impl JobGroup {
     /// Have all processes of the job stopped?
     pub fn is_frozen(&self) -> bool {
         let group = self.freezer.and_then(|index| self.groups.get(index));
-        group.and_then(|group| group.is_frozen()).unwrap_or(false)
+        group.is_some_and(Group::is_frozen)
     }
 
     /// Gives the job the idle class among CPU groups. `Ok(false)` if this host has none to give.
@@ -353,19 +342,9 @@ impl JobGroup {
     /// Thaws, moves remaining processes to the parent groups and removes the groups. The first error is told after all
     /// groups had their turn.
     pub fn remove(self) -> Result<(), GroupError> {
-        let outcomes: Vec<_> = self.groups.iter().map(|group| dissolve(group.as_ref())).collect();
+        let outcomes: Vec<_> = self.groups.iter().map(dissolve).collect();
         outcomes.into_iter().collect()
     }
-}
-
-/// Opens a group's control files, v1 or v2 as its directory shows.
-fn open_group(path: &Path) -> Result<Box<dyn Group>, GroupError> {
-    let opened: io::Result<Box<dyn Group>> = if path.join("cgroup.controllers").exists() {
-        v2::Group2::open(path).map(|group| Box::new(group) as Box<dyn Group>)
-    } else {
-        v1::Group1::open(path).map(|group| Box::new(group) as Box<dyn Group>)
-    };
-    opened.map_err(|cause| GroupError::new("open", path, cause))
 }
 
 fn procs_in(path: &Path) -> io::Result<Vec<i32>> {
@@ -374,9 +353,9 @@ fn procs_in(path: &Path) -> io::Result<Vec<i32>> {
 }
 
 /// Thaws a group, moves its processes to the parent, or to the own group if that takes none, and removes it. Gone already is as good.
-fn dissolve(group: &dyn Group) -> Result<(), GroupError> {
+fn dissolve(group: &Group) -> Result<(), GroupError> {
     let path = group.path();
-    if group.is_frozen().is_some() {
+    if group.can_freeze() {
         let _removed_or_retried = group.set_frozen(false);
     }
     if let Some(quota) = Quota::open(path) {
@@ -390,7 +369,7 @@ fn dissolve(group: &dyn Group) -> Result<(), GroupError> {
             Err(error) if tries >= REMOVE_TRIES => return Err(GroupError::new("remove", path, error)),
             Err(_) => {}
         }
-        if let Some(home) = v2::home(path).or_else(|| path.parent().map(Path::to_owned)) {
+        if let Some(home) = above::home(path).or_else(|| path.parent().map(Path::to_owned)) {
             for pid in procs_in(path).unwrap_or_default() {
                 // A process may exit in between, or belong to a namespace not seen here: the next round tells.
                 let _next_round = put(&home.join("cgroup.procs"), &pid.to_string());
@@ -443,11 +422,6 @@ pub(crate) fn remove_patiently(path: &Path) -> io::Result<()> {
 /// Writes to a control file that must exist.
 pub(crate) fn put(path: &Path, text: &str) -> io::Result<()> {
     fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
-}
-
-/// Borrows a file's descriptor; both versions keep their control files open.
-fn borrow(file: &fs::File) -> BorrowedFd<'_> {
-    file.as_fd()
 }
 
 #[cfg(test)]

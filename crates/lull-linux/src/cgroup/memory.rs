@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{CgroupFacts, Hierarchy};
-use super::{GroupError, GroupName, dissolve, open_group, put};
+use super::{GroupError, GroupName, dissolve, group::Group, put};
 use crate::root::read_small;
 
 /// How large v1 writes "no limit", at least.
@@ -264,7 +264,7 @@ impl MemoryGroup {
     pub fn remove(self) -> Result<(), GroupError> {
         // A process may not fit into what is left of a limit that is lowered at the same time.
         let _gone_with_it = self.set_limit(None);
-        dissolve(open_group(&self.path)?.as_ref())
+        dissolve(&Group::open(&self.path)?)
     }
 }
 

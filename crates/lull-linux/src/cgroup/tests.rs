@@ -1,7 +1,7 @@
+use std::os::fd::AsFd;
 use std::process::{Child, Command};
 use std::time::Instant;
 
-use super::Layout;
 use super::*;
 use crate::root::Root;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{home_of, prepare_above};
+use super::{home_of, prepare};
 
 #[test]
 fn what_stood_above_the_own_group_goes_home_to_it() {
@@ -32,12 +32,9 @@ fn what_stood_above_the_own_group_goes_home_to_it() {
 #[test]
 fn the_number_of_tasks_is_taken_along() {
     let path = tempfile::tempdir().unwrap();
-    prepare_above(path.path(), None).unwrap();
-    assert!(
-        prepare_above(path.path(), Some(3500)).is_err(),
-        "a limit that cannot be kept is not left behind"
-    );
+    prepare(path.path(), None).unwrap();
+    assert!(prepare(path.path(), Some(3500)).is_err(), "a limit that cannot be kept is not left behind");
     fs::write(path.path().join("pids.max"), "max\n").unwrap();
-    prepare_above(path.path(), Some(3500)).unwrap();
+    prepare(path.path(), Some(3500)).unwrap();
     assert_eq!(fs::read_to_string(path.path().join("pids.max")).unwrap(), "3500");
 }

@@ -1,7 +1,8 @@
 //! One disk of the live engine: its sensor, its policy, its automatic control, its hold machine.
 
 pub mod account;
-pub mod resource;
+pub mod calls;
+mod resource;
 pub mod start;
 mod summary;
 

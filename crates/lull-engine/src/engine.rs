@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lull_core::{Loss, Nanos};
 use lull_linux::seccomp::Trap;
 
-use crate::disk::resource::Disks;
+use crate::disk::calls::Disks;
 use crate::family::Family;
 use crate::promise::{Account, Promise};
 use crate::report::Report;

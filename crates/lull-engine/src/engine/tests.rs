@@ -8,7 +8,7 @@ use lull_core::Use;
 use lull_linux::job::shared::Shared;
 
 use super::*;
-use crate::disk::resource::Terms;
+use crate::disk::calls::Terms;
 use crate::lock::lock;
 use crate::report::figures::SlowdownSummary;
 

@@ -5,17 +5,27 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use lull_bpf::record::WAKE_FOREGROUND_END;
 use lull_bpf::simulated::SimulatedDevice;
 use lull_core::{ClassView, ControlSetting, Hold, HoldSetting, Interval, IntervalChoice, WindowChoice};
 use lull_linux::clock;
+use lull_linux::job::shared::Shared;
 use lull_linux::root::Root;
+use lull_linux::seccomp::Trap;
 use lull_linux::sense::fallback::{FallbackSensor, JobIo};
 
+use super::super::calls::Terms;
+use super::super::start::Sensors;
 use super::super::{DiskTraits, Sensor};
 use super::*;
+use crate::family::Family;
+use crate::memory::link::Pages;
+use crate::reader::ReadAhead;
+use crate::resource::Verdict;
 
 const MILLI: Nanos = Nanos::from_millis(1);
 const INTERVAL: Nanos = Nanos::from_millis(10);

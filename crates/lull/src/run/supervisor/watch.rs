@@ -23,7 +23,7 @@ use crate::run::settings::{LendNet, RunSettings};
 use lull_engine::cpu::measure::UserMeasure;
 use lull_engine::cpu::resource::CpuResource;
 use lull_engine::disk;
-use lull_engine::disk::resource::{Disks, Terms};
+use lull_engine::disk::calls::{Disks, Terms};
 use lull_engine::engine::Engine;
 use lull_engine::gate;
 use lull_engine::hold_gate::HoldGate;

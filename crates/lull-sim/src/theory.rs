@@ -7,7 +7,7 @@
 //!
 //! Both rest on one question: a gap of length z begins; how many background requests start in it, and how long does the
 //! foreground that ends it wait ([`gap`])? Starts lie at `t_0 < t_1 < …`, `t_0` being the end of the interval and the others one
-//! [`stride`](Background::stride) apart:
+//! stride apart, a service and a pause:
 //!
 //! ```text
 //!   foreground ends                               returns      waits

@@ -20,7 +20,7 @@ use clap::{Arg, ArgAction, Args};
 use lull_bpf::{PacketMark, PortRange};
 use lull_core::base::bytes::Bytes;
 use lull_core::{
-    DepthChoice, IntervalChoice, Loss, Nanos, RoomSetting, Share, StartRule, Variant, WindowChoice,
+    DepthChoice, IntervalChoice, Loss, MemoryThresholds, Nanos, Share, StartRule, Variant, WindowChoice,
 };
 use lull_linux::seccomp::Scope;
 
@@ -420,13 +420,13 @@ impl Thresholds {
     ///
     /// # Errors
     /// When the low one is above the high one.
-    pub fn setting(self) -> Result<RoomSetting, LowAboveHigh> {
+    pub fn setting(self) -> Result<MemoryThresholds, LowAboveHigh> {
         let low = self.mem_low.unwrap_or_default();
         let high = self.mem_high.unwrap_or(low);
         if low > high {
             Err(LowAboveHigh { low, high })
         } else {
-            Ok(RoomSetting { low_bytes: low.0, high_bytes: high.0 })
+            Ok(MemoryThresholds { low_bytes: low.0, high_bytes: high.0 })
         }
     }
 }

@@ -61,7 +61,7 @@ pub use base::share::{Loss, Share};
 pub use base::time::{Interval, Nanos};
 pub use base::view::{ClassView, Observation};
 pub use cpu::{Audited, Bulk, CpuBuffer, CpuReading, CpuSetting, Lent, Mode, Presence};
-pub use disk::read_ahead::{Ahead, Piece};
+pub use disk::read_ahead::{Piece, ReadAheadPlan};
 pub use disk::{
     Control, ControlSetting, DepthChoice, Estimate, Heads, IntervalChoice, Latency, ParseDepthError,
     ParseIntervalError, ParseWindowError, RECENTLY, Telemetry, Total, WindowChoice,
@@ -73,13 +73,13 @@ pub use idletime::machine::{
 };
 pub use idletime::resource::{Input, Resource, Ticket, Wake};
 pub use idletime::setting::{Foreground, LEAST_BYTES, Opening, Setting};
-pub use memory::limit::{Room, RoomAction, RoomSetting, RoomView};
-pub use memory::page_cache::Keep;
+pub use memory::limit::{MemoryAction, MemoryLimit, MemoryThresholds, MemoryView};
+pub use memory::page_cache::KeptPages;
 pub use memory::pages::PageSet;
 pub use memory::writeback::Cleaner;
-pub use network::datagrams::{Parlour, ParlourSetting, ParlourStep};
 pub use network::queue_bound::QueueBound;
 pub use network::round_trip::{RoundTripSetting, RoundTrips};
+pub use network::waiting_room::{WaitingRoom, WaitingRoomSetting, WaitingRoomStep};
 pub use promise::budget::{Budget, BudgetSetting, Kept};
 pub use promise::ledger::{Ledger, Use};
 pub use promise::trial::{Arm, Measure, Reading, Slowdown, Trial, TrialSetting, Verdict};

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | [`round_trip`] | the interval of an interface, from the foreground's round trips |
 //! | [`queue_bound`] | how much background an interface's queue may have |
-//! | [`datagrams`] | when datagrams that wait outside of that queue may enter it |
+//! | [`waiting_room`] | when datagrams that wait outside of that queue may enter it |
 
-pub mod datagrams;
 pub mod queue_bound;
 pub mod round_trip;
+pub mod waiting_room;

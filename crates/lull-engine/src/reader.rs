@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lull_core::{Ahead, Nanos, Piece, Ticket};
+use lull_core::{Nanos, Piece, ReadAheadPlan, Ticket};
 use lull_linux::clock;
 use lull_linux::gate::ahead::{BREAK_OFF_BYTES, BreakOff, OpenFile, Slot, slots};
 use lull_linux::proc::process_of;
@@ -38,7 +38,7 @@ const BREAKS_PER_LOOK: u32 = 2;
 
 struct Followed {
     file: OpenFile,
-    ahead: Ahead,
+    ahead: ReadAheadPlan,
     disk: usize,
     /// The piece that waits for its turn.
     asked: Option<(u64, Piece)>,
@@ -60,7 +60,7 @@ impl Followed {
         Self {
             file,
             // Position zero is where it was opened: whatever has been read since shows that it is being read.
-            ahead: Ahead::new(0),
+            ahead: ReadAheadPlan::new(0),
             disk,
             asked: None,
             seen: true,

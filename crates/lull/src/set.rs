@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use anyhow::{Context, bail};
 use lull_api::Thresholds;
 use lull_api::options::without_default;
-use lull_core::RoomSetting;
+use lull_core::MemoryThresholds;
 use lull_core::base::bytes::Bytes;
 
 use crate::run::adjust::{Answer, PATIENCE, Request, address, is_trusted, read_line};
@@ -26,7 +26,7 @@ pub(crate) struct SetArgs {
     release: bool,
 }
 
-fn shown(setting: RoomSetting) -> String {
+fn shown(setting: MemoryThresholds) -> String {
     format!("mem-low {}, mem-high {}", Bytes(setting.low_bytes), Bytes(setting.high_bytes))
 }
 

@@ -24,7 +24,7 @@ pub const WINDOW_BYTES: u64 = 4 * 1024 * 1024;
 
 /// How far one file was read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ahead {
+pub struct ReadAheadPlan {
     /// Where the job was when the file was first seen.
     first: u64,
     /// Up to here pages were asked for.
@@ -40,7 +40,7 @@ pub struct Piece {
     pub length: u64,
 }
 
-impl Ahead {
+impl ReadAheadPlan {
     /// A file whose reader is at `position`.
     pub const fn new(position: u64) -> Self {
         Self { first: position, until: position }

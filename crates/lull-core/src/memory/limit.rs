@@ -30,7 +30,7 @@
 //!
 //! The thresholds of their section 3.2: below `low` the job is left alone and, where the kernel can, protected; above
 //! `high` its pages go first, as told here; between, age alone decides, which is the kernel's affair. With both at 0, the
-//! default, the foreground gets everything. A batch may be fixed ([`Room::with_batch`]): then so much goes at every look, however much is
+//! default, the foreground gets everything. A batch may be fixed ([`MemoryLimit::with_batch`]): then so much goes at every look, however much is
 //! missing.
 //!
 //! Units: bytes. Edge cases: a job that is at its floor gives nothing, however much is wanted; a machine of which nothing
@@ -85,7 +85,7 @@ const CALM_PART: u64 = 8;
 
 /// What the user wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoomSetting {
+pub struct MemoryThresholds {
     /// Below this the job keeps its pages.
     pub low_bytes: u64,
     /// Above this its pages go first.
@@ -94,7 +94,7 @@ pub struct RoomSetting {
 
 /// What there is at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RoomView {
+pub struct MemoryView {
     /// All the memory of the machine, or of the group that limits job and foreground.
     pub total_bytes: u64,
     /// Of that, what the foreground can have without anybody's pages being taken.
@@ -111,7 +111,7 @@ pub struct RoomView {
     pub stalled: Nanos,
 }
 
-impl RoomView {
+impl MemoryView {
     /// Whether both are of the same scope: what was counted in another cannot be compared.
     fn is_of(&self, other: &Self) -> bool {
         self.total_bytes == other.total_bytes
@@ -125,7 +125,7 @@ impl RoomView {
 
 /// What is to be done now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoomAction {
+pub struct MemoryAction {
     /// Take this much from the job, at once.
     pub page_out_bytes: u64,
     /// What the job may have from now on; `None`: anything.
@@ -150,8 +150,8 @@ struct Asked {
 
 /// The job's share of the memory.
 #[derive(Clone, Debug)]
-pub struct Room {
-    setting: RoomSetting,
+pub struct MemoryLimit {
+    setting: MemoryThresholds,
     /// What goes at a time, if not what is missing.
     batch_bytes: Option<u64>,
     reserve_bytes: u64,
@@ -177,12 +177,12 @@ pub struct Room {
     /// When the job was last asked for something.
     short: Nanos,
     looked: Nanos,
-    seen: Option<RoomView>,
+    seen: Option<MemoryView>,
 }
 
-impl Room {
+impl MemoryLimit {
     /// Without a ceiling.
-    pub fn new(setting: RoomSetting) -> Self {
+    pub fn new(setting: MemoryThresholds) -> Self {
         Self {
             setting,
             batch_bytes: None,
@@ -212,13 +212,13 @@ impl Room {
     }
 
     /// Other thresholds from now on.
-    pub fn set(&mut self, setting: RoomSetting) {
+    pub fn set(&mut self, setting: MemoryThresholds) {
         self.setting = setting;
         self.ceiling = self.ceiling.map(|ceiling| ceiling.max(self.floor()));
     }
 
     /// The thresholds in force.
-    pub fn setting(&self) -> RoomSetting {
+    pub fn setting(&self) -> MemoryThresholds {
         self.setting
     }
 
@@ -233,13 +233,13 @@ impl Room {
     }
 
     /// What is to be free now: the reserve, and more while others grow.
-    fn wanted(&self, view: &RoomView) -> u64 {
+    fn wanted(&self, view: &MemoryView) -> u64 {
         let ahead = self.rise_bytes.saturating_mul(AHEAD).min(view.total_bytes / MOST_AHEAD_PART);
         self.reserve_bytes + ahead.max(self.pace_bytes)
     }
 
     /// A look at the memory.
-    pub fn step(&mut self, now: Nanos, view: &RoomView) -> RoomAction {
+    pub fn step(&mut self, now: Nanos, view: &MemoryView) -> MemoryAction {
         let before = self.seen.replace(*view).unwrap_or(*view);
         let passed = now.since(self.looked);
         self.looked = now;
@@ -267,7 +267,7 @@ impl Room {
         }
         let next_glance = next_glance(view, wanted);
         let calm = Nanos(now.since(self.grew).0 / CALM_PART).min(SCARCE);
-        RoomAction {
+        MemoryAction {
             page_out_bytes,
             ceiling_bytes: self.ceiling,
             is_short,
@@ -279,14 +279,14 @@ impl Room {
     }
 
     /// Whether others lose pages that they use, and nothing else is there for them.
-    fn follow_losses(&mut self, view: &RoomView, before: &RoomView, passed: Nanos) -> bool {
+    fn follow_losses(&mut self, view: &MemoryView, before: &MemoryView, passed: Nanos) -> bool {
         let lost = if view.is_of(before) { view.refaults.saturating_sub(before.refaults) } else { 0 };
         self.refaults = lately(self.refaults, passed) + lost;
         self.refaults >= STALLS && view.unused_bytes < 2 * self.reserve_bytes
     }
 
     /// Whether the job gave what it was asked for.
-    fn follow_giving(&mut self, now: Nanos, view: &RoomView, is_short: bool) {
+    fn follow_giving(&mut self, now: Nanos, view: &MemoryView, is_short: bool) {
         if let Some(Asked { job_bytes, batch_bytes }) = self.asked.take() {
             if job_bytes.saturating_sub(view.job_bytes) >= batch_bytes.div_ceil(GIVEN_PART) {
                 self.tries.succeeded();
@@ -303,7 +303,7 @@ impl Room {
     }
 
     /// The ceiling while enough is free: the job leaves the reserve alone, and gets back what nobody wants.
-    fn follow_free(&mut self, now: Nanos, view: &RoomView, wanted: u64) {
+    fn follow_free(&mut self, now: Nanos, view: &MemoryView, wanted: u64) {
         let all = view.job_bytes + view.free_bytes;
         let least = view.job_bytes.max(self.floor());
         // Half-way between where its pages have to go and where the ceiling rises.
@@ -327,7 +327,7 @@ impl Room {
 
     /// Adds what others took since the last look to what they took of late, of which some is forgotten; returns their pace since then,
     /// as bytes in [`HORIZON`].
-    fn follow_growth(&mut self, now: Nanos, view: &RoomView, before: &RoomView, passed: Nanos) -> u64 {
+    fn follow_growth(&mut self, now: Nanos, view: &MemoryView, before: &MemoryView, passed: Nanos) -> u64 {
         let (others, others_before) = (view.others_bytes(), before.others_bytes());
         if others > others_before + CALM_BYTES {
             self.grew = now;
@@ -346,7 +346,7 @@ impl Room {
     }
 
     /// The reserve doubles while the foreground waits for pages and the job has some to give; else it shrinks.
-    fn follow_pressure(&mut self, now: Nanos, view: &RoomView, before: &RoomView, passed: Nanos) {
+    fn follow_pressure(&mut self, now: Nanos, view: &MemoryView, before: &MemoryView, passed: Nanos) {
         let least = (view.total_bytes / LEAST_RESERVE_PART).min(RESERVE_AT_MOST);
         let most = (view.total_bytes / MOST_RESERVE_PART).min(RESERVE_AT_MOST);
         self.stalls = lately(self.stalls, passed) + view.stalls.saturating_sub(before.stalls);
@@ -366,7 +366,7 @@ impl Room {
 }
 
 /// Before the foreground can have taken half of what is above what is wanted.
-fn next_glance(view: &RoomView, wanted: u64) -> Nanos {
+fn next_glance(view: &MemoryView, wanted: u64) -> Nanos {
     let above = view.free_bytes.saturating_sub(wanted);
     Nanos::from_micros(above / 2 / FASTEST).clamp(SOONEST, LATEST)
 }

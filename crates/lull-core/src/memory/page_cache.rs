@@ -58,7 +58,7 @@ struct Entry {
 
 /// Pages of a chunk that have to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drop<K> {
+pub struct Eviction<K> {
     /// Which chunk.
     pub chunk: K,
     /// Which of its pages.
@@ -67,7 +67,7 @@ pub struct Drop<K> {
 
 /// The bounded cache of one job; `K` names a chunk.
 #[derive(Clone, Debug)]
-pub struct Keep<K> {
+pub struct KeptPages<K> {
     bound: u64,
     entries: HashMap<K, Entry>,
     fresh: VecDeque<K>,
@@ -78,7 +78,7 @@ pub struct Keep<K> {
     dropped_order: VecDeque<K>,
 }
 
-impl<K: Copy + Eq + Hash> Keep<K> {
+impl<K: Copy + Eq + Hash> KeptPages<K> {
     /// A cache of at most `bound` pages.
     pub fn new(bound: u64) -> Self {
         Self {
@@ -147,7 +147,7 @@ impl<K: Copy + Eq + Hash> Keep<K> {
     }
 
     /// What has to go now. It counts as dropped from then on.
-    pub fn excess(&mut self, now: Nanos) -> Vec<Drop<K>> {
+    pub fn excess(&mut self, now: Nanos) -> Vec<Eviction<K>> {
         let mut drops = Vec::new();
         while let Some(chunk) = self.again.front().copied() {
             let Some(Entry { place: Place::Again(since), .. }) = self.entries.get(&chunk) else { break };
@@ -174,7 +174,7 @@ impl<K: Copy + Eq + Hash> Keep<K> {
     }
 
     /// Everything has to go: the job is over, or the foreground needs the memory.
-    pub fn finish(&mut self) -> Vec<Drop<K>> {
+    pub fn finish(&mut self) -> Vec<Eviction<K>> {
         let mut drops = Vec::new();
         for chunk in std::mem::take(&mut self.fresh).into_iter().chain(std::mem::take(&mut self.again)) {
             self.drop_chunk(chunk, &mut drops);
@@ -182,7 +182,7 @@ impl<K: Copy + Eq + Hash> Keep<K> {
         drops
     }
 
-    fn drop_chunk(&mut self, chunk: K, drops: &mut Vec<Drop<K>>) {
+    fn drop_chunk(&mut self, chunk: K, drops: &mut Vec<Eviction<K>>) {
         let Some(entry) = self.entries.remove(&chunk) else { return };
         match entry.place {
             Place::Fresh => self.fresh_pages -= entry.pages.count(),
@@ -191,7 +191,7 @@ impl<K: Copy + Eq + Hash> Keep<K> {
         if entry.pages.is_empty() {
             return;
         }
-        drops.push(Drop { chunk, pages: entry.pages });
+        drops.push(Eviction { chunk, pages: entry.pages });
         if self.dropped.insert(chunk, entry.pages).is_none() {
             self.dropped_order.push_back(chunk);
         }

@@ -37,7 +37,7 @@ const MOST_PAUSE: Nanos = Nanos::from_secs(640);
 
 /// What there is at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaunderView {
+pub struct SwapAheadView {
     /// All the memory of the machine, or of the group that limits job and foreground.
     pub total_bytes: u64,
     /// Of that, what is free for anybody.
@@ -54,7 +54,7 @@ pub struct LaunderView {
     pub is_short: bool,
 }
 
-impl LaunderView {
+impl SwapAheadView {
     /// How much of the job's memory should be clean.
     fn wanted(&self) -> u64 {
         (self.total_bytes / WANTED_PART).saturating_sub(self.free_bytes).min(self.job_bytes)
@@ -67,7 +67,7 @@ impl LaunderView {
 
 /// Passes over the job's memory.
 #[derive(Clone, Debug)]
-pub struct Launder {
+pub struct SwapAhead {
     /// What this pass may still write; none between passes.
     left: Option<u64>,
     /// Since when there is no pass; none before the first.
@@ -77,15 +77,15 @@ pub struct Launder {
     written: u64,
 }
 
-impl Default for Launder {
+impl Default for SwapAhead {
     fn default() -> Self {
         Self { left: None, rests_since: None, pause: LEAST_PAUSE, written: 0 }
     }
 }
 
-impl Launder {
+impl SwapAhead {
     /// How many bytes to write next, if any.
-    pub fn step(&mut self, now: Nanos, view: &LaunderView) -> Option<u64> {
+    pub fn step(&mut self, now: Nanos, view: &SwapAheadView) -> Option<u64> {
         if view.is_short {
             // What is clean goes now: that it is gone says nothing about the job.
             self.rest(now);
@@ -125,7 +125,7 @@ impl Launder {
     }
 
     /// What became of the latest pass.
-    fn learn(&mut self, view: &LaunderView) {
+    fn learn(&mut self, view: &SwapAheadView) {
         self.pause = match self.written {
             0 => self.pause,
             written if view.clean_bytes < written / 2 => Nanos(self.pause.0 * 2).min(MOST_PAUSE),

@@ -1,6 +1,6 @@
 //! What is wanted of the job's memory.
 
-use lull_core::{Nanos, RoomSetting};
+use lull_core::{MemoryThresholds, Nanos};
 
 /// A job that ends sooner does not pay for the observer, whose loading takes a good part of such a job's time.
 pub const SHORT_JOB: Nanos = Nanos::from_secs(1);
@@ -37,7 +37,7 @@ pub struct MemoryAim {
     /// Bytes of the job's that may be dirty.
     pub dirty_bytes: u64,
     /// Below and above what the job's pages stay, and go first.
-    pub room: RoomSetting,
+    pub room: MemoryThresholds,
     /// What is taken from the job at a time; `None`: what is missing.
     pub batch_bytes: Option<u64>,
     /// Whether the job's memory is written to swap ahead of need.

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lull_bpf::{Chunk, PageSensor, Touched};
-use lull_core::memory::page_cache::{Drop, Keep, LeftOver};
+use lull_core::memory::page_cache::{Eviction, KeptPages, LeftOver};
 use lull_core::memory::pages::CHUNK_PAGES;
 use lull_core::memory::writeback::{Cleaner, Pace, Portion};
 use lull_core::{Hold, HoldAction, HoldSetting, Nanos, State, Ticket};
@@ -69,7 +69,7 @@ pub(super) struct Keeper {
     sensor: PageSensor,
     link: Arc<Link>,
     family: Family,
-    keep: Keep<Chunk>,
+    keep: KeptPages<Chunk>,
     aim: MemoryAim,
     cleaner: Cleaner<Chunk>,
     hold: Option<Hold>,
@@ -100,7 +100,7 @@ impl Keeper {
             sensor,
             link,
             family,
-            keep: Keep::new(aim.cache_keep_bytes / page_bytes()),
+            keep: KeptPages::new(aim.cache_keep_bytes / page_bytes()),
             aim,
             cleaner: Cleaner::new(aim.dirty_bytes / page_bytes()),
             hold,
@@ -280,14 +280,14 @@ impl Keeper {
         }
     }
 
-    fn evict_all(&mut self, now: Nanos, mut drops: Vec<Drop<Chunk>>) {
+    fn evict_all(&mut self, now: Nanos, mut drops: Vec<Eviction<Chunk>>) {
         drops.sort_unstable_by_key(|drop| drop.chunk);
-        let same_file = |a: &Drop<Chunk>, b: &Drop<Chunk>| {
-            let file = |drop: &Drop<Chunk>| (drop.chunk.dev, drop.chunk.inode, drop.chunk.generation);
+        let same_file = |a: &Eviction<Chunk>, b: &Eviction<Chunk>| {
+            let file = |drop: &Eviction<Chunk>| (drop.chunk.dev, drop.chunk.inode, drop.chunk.generation);
             file(a) == file(b)
         };
         for of_file in drops.chunk_by(same_file) {
-            let Some(Drop { chunk, .. }) = of_file.first() else { continue };
+            let Some(Eviction { chunk, .. }) = of_file.first() else { continue };
             let bytes = of_file.iter().map(|drop| drop.pages.count()).sum::<u64>() * page_bytes();
             match self.open(now, chunk) {
                 Ok(file) => of_file.iter().for_each(|drop| self.evict_chunk(now, &file, drop)),
@@ -298,7 +298,7 @@ impl Keeper {
         }
     }
 
-    fn evict_chunk(&mut self, now: Nanos, file: &File, drop: &Drop<Chunk>) {
+    fn evict_chunk(&mut self, now: Nanos, file: &File, drop: &Eviction<Chunk>) {
         for run in drop.pages.runs() {
             let Ok(outcome) = evict(file, drop.chunk.index * CHUNK_PAGES, run) else { continue };
             self.seen.evicted_bytes += outcome.gone * page_bytes();

@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lull_core::memory::swap_ahead::{Launder, LaunderView};
+use lull_core::memory::swap_ahead::{SwapAhead, SwapAheadView};
 use lull_core::{Nanos, Ticket};
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::clock;
@@ -20,7 +20,7 @@ use lull_linux::gate::swap;
 use lull_linux::gate::thresholds::processes::ProcessMemory;
 use lull_linux::gate::thresholds::{self, Thresholds};
 use lull_linux::root::Root;
-use lull_linux::sense::room::RoomSensor;
+use lull_linux::sense::memory::MemorySensor;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::link::{Link, Verdict};
@@ -37,10 +37,10 @@ const SWAPS_EVERY: Nanos = Nanos::from_secs(5);
 /// The thread's state.
 pub(super) struct Launderer {
     root: Root,
-    sensor: RoomSensor,
+    sensor: MemorySensor,
     group: MemoryGroup,
     processes: ProcessMemory,
-    launder: Launder,
+    launder: SwapAhead,
     link: Arc<Link>,
     shown: Arc<Mutex<RoomShown>>,
     /// The device of swap, as the kernel writes it, and when that was looked at.
@@ -56,8 +56,8 @@ impl Launderer {
         link: Arc<Link>,
         shown: Arc<Mutex<RoomShown>>,
     ) -> Self {
-        let sensor = RoomSensor::new(root.clone(), group.limited_ancestors());
-        let launder = Launder::default();
+        let sensor = MemorySensor::new(root.clone(), group.limited_ancestors());
+        let launder = SwapAhead::default();
         Self { root, sensor, group, processes, launder, link, shown, device: None, looked: None }
     }
 
@@ -91,7 +91,7 @@ impl Launderer {
         let device = self.device?;
         let (scope, stat, usage) = (self.sensor.look()?, self.group.stat()?, self.group.usage()?);
         let [swap_bytes, free_swap_bytes] = thresholds::swap(&self.root);
-        let view = LaunderView {
+        let view = SwapAheadView {
             total_bytes: scope.total_bytes,
             free_bytes: scope.free_bytes,
             job_bytes: usage.saturating_sub(stat.file),

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lull_bpf::{PageSensor, PageSettings, SensorError};
-use lull_core::{Nanos, Room};
+use lull_core::{MemoryLimit, Nanos};
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::gate::evict::page_bytes;
 use lull_linux::gate::thresholds::{self, processes::ProcessMemory};
 use lull_linux::root::Root;
+use lull_linux::sense::memory::MemorySensor;
 use lull_linux::sense::pressure::OthersPressure;
-use lull_linux::sense::room::RoomSensor;
 
 use super::aim::MemoryAim;
 use super::keeper::{Keeper, Order};
@@ -134,7 +134,7 @@ fn start_room(
     let root = Root::real();
     let limits = group.as_ref().map(MemoryGroup::limited_ancestors).unwrap_or_default();
     let pressure = OthersPressure::new(&root, &limits, family.v2_group());
-    let sensor = RoomSensor::new(root.clone(), limits);
+    let sensor = MemorySensor::new(root.clone(), limits);
     if let Some(group) = group.clone().filter(|_| aim.cleans) {
         let family = family.clone();
         let processes = ProcessMemory::new(Box::new(move || family.pids()));
@@ -143,7 +143,7 @@ fn start_room(
     }
     let family = family.clone();
     let job = thresholds::choose(&root, group.clone(), Box::new(move || family.pids()));
-    let room = Room::new(aim.room).with_batch(aim.batch_bytes);
+    let room = MemoryLimit::new(aim.room).with_batch(aim.batch_bytes);
     let keeper = RoomKeeper::new(
         room,
         aim.longest_hold,

@@ -15,13 +15,15 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, SendError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
 
-use lull_core::{Hold, HoldAction, HoldSetting, Nanos, Room, RoomAction, RoomSetting, RoomView, State};
+use lull_core::{
+    Hold, HoldAction, HoldSetting, MemoryAction, MemoryLimit, MemoryThresholds, MemoryView, Nanos, State,
+};
 use lull_linux::cgroup::memory::MemoryGroup;
 use lull_linux::clock;
 use lull_linux::gate::thresholds::{JobMemory, Thresholds};
 use lull_linux::marks::serve_the_foreground;
+use lull_linux::sense::memory::MemorySensor;
 use lull_linux::sense::pressure::{OthersPressure, Trigger};
-use lull_linux::sense::room::RoomSensor;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::aim::MemoryAim;
@@ -62,7 +64,7 @@ pub(crate) struct RoomShown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoomOrder {
     /// Other thresholds are in force.
-    Set(RoomSetting),
+    Set(MemoryThresholds),
     /// Take out of the page cache what the job brought in, but for what may stay: nobody knows the pages, only the job's memory group.
     Shed(MemoryAim),
 }
@@ -142,11 +144,11 @@ struct Next {
 
 /// The thread's state.
 pub(super) struct RoomKeeper {
-    sensor: RoomSensor,
+    sensor: MemorySensor,
     pressure: OthersPressure,
     job: Box<dyn Thresholds>,
     group: Option<MemoryGroup>,
-    room: Room,
+    room: MemoryLimit,
     hold: Option<Hold>,
     longest_hold: Nanos,
     link: Arc<Link>,
@@ -156,9 +158,9 @@ pub(super) struct RoomKeeper {
 impl RoomKeeper {
     /// A keeper of the job's room; `longest_hold` `None`: the job is never held for it.
     pub(super) fn new(
-        room: Room,
+        room: MemoryLimit,
         longest_hold: Option<Nanos>,
-        (sensor, pressure): (RoomSensor, OthersPressure),
+        (sensor, pressure): (MemorySensor, OthersPressure),
         (job, group): (Box<dyn Thresholds>, Option<MemoryGroup>),
         link: Arc<Link>,
         shown: Arc<Mutex<RoomShown>>,
@@ -231,7 +233,7 @@ impl RoomKeeper {
             return Next { look: NOTHING_TOLD, glance: NOTHING_TOLD, glance_bytes: 0 };
         };
         let JobMemory { resident, stalls, returns, .. } = job;
-        let view = RoomView {
+        let view = MemoryView {
             total_bytes: scope.total_bytes,
             free_bytes: scope.free_bytes,
             unused_bytes: scope.unused_bytes,
@@ -267,7 +269,7 @@ impl RoomKeeper {
         }
         let has_ceiling = self.job.has_ceiling();
         self.tell(|shown| shown.ceiling_bytes = action.ceiling_bytes.filter(|_| has_ceiling));
-        let RoomAction { next_look: look, next_glance: glance, glance_bytes, .. } = action;
+        let MemoryAction { next_look: look, next_glance: glance, glance_bytes, .. } = action;
         Next { look, glance, glance_bytes }
     }
 
@@ -289,7 +291,7 @@ impl RoomKeeper {
 }
 
 /// Takes what the job has to give.
-fn take(job: &mut dyn Thresholds, action: &RoomAction) {
+fn take(job: &mut dyn Thresholds, action: &MemoryAction) {
     let is_bounded =
         job.has_ceiling() && job.set_ceiling(action.ceiling_bytes, action.page_out_bytes > 0).is_ok();
     if !is_bounded {

@@ -1,6 +1,6 @@
 //! Thresholds that are changed while the job runs: between who is asked and who keeps to them.
 
-use lull_core::RoomSetting;
+use lull_core::MemoryThresholds;
 
 /// What became of thresholds that were passed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,4 +14,4 @@ pub enum Passed {
 }
 
 /// Passes thresholds on to who keeps to them.
-pub type Setter = Box<dyn Fn(RoomSetting) -> Passed + Send>;
+pub type Setter = Box<dyn Fn(MemoryThresholds) -> Passed + Send>;

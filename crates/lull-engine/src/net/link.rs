@@ -4,7 +4,7 @@ use lull_bpf::Interface;
 use lull_bpf::record::{WAKE_FOREGROUND_END, WAKE_LEAK};
 use lull_core::{
     DepthChoice, Hold, HoldAction, HoldSetting, HoldState, Interval, IntervalChoice, Nanos, Observation,
-    ParlourSetting, QueueBound, RoundTripSetting, RoundTrips, StartRule, State, Variant, derive_state,
+    QueueBound, RoundTripSetting, RoundTrips, StartRule, State, Variant, WaitingRoomSetting, derive_state,
 };
 
 use super::cost::Cost;
@@ -47,7 +47,7 @@ impl Rules {
     }
 
     pub(super) fn room_batch(&self) -> u32 {
-        let most = ParlourSetting::default().batch;
+        let most = WaitingRoomSetting::default().batch;
         match self.depth {
             DepthChoice::Auto => most,
             DepthChoice::Fixed(packets) => packets.min(most),

@@ -18,7 +18,9 @@ use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread::JoinHandle;
 
 use lull_bpf::Interface;
-use lull_core::{Nanos, Parlour, ParlourSetting, QueueBound, StartRule, State, Variant, derive_state};
+use lull_core::{
+    Nanos, QueueBound, StartRule, State, Variant, WaitingRoom, WaitingRoomSetting, derive_state,
+};
 use lull_linux::clock;
 use lull_linux::gate::room::Room;
 
@@ -144,7 +146,7 @@ pub(crate) fn wait_for(rooms: &[mpsc::Receiver<()>]) {
 struct Keeper {
     room: Room,
     keeping: Keeping,
-    parlour: Parlour,
+    parlour: WaitingRoom,
     waiting: VecDeque<Vec<u8>>,
     spare: Vec<Vec<u8>>,
     /// Packets given since the bound was looked at.
@@ -155,9 +157,12 @@ struct Keeper {
 
 impl Keeper {
     fn new(room: Room, keeping: Keeping) -> Self {
-        let setting =
-            ParlourSetting { longest: keeping.longest, batch: keeping.batch, ..ParlourSetting::default() };
-        let parlour = Parlour::new(setting);
+        let setting = WaitingRoomSetting {
+            longest: keeping.longest,
+            batch: keeping.batch,
+            ..WaitingRoomSetting::default()
+        };
+        let parlour = WaitingRoom::new(setting);
         let bound = keeping.bound;
         // Without it one preemption costs more.
         let _ = room.set_bound(Some(bound.bytes()));

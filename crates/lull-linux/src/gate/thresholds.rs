@@ -15,7 +15,7 @@
 
 use std::io;
 
-use lull_core::RoomSetting;
+use lull_core::MemoryThresholds;
 
 use crate::cgroup::memory::{MemoryGroup, Returns};
 use crate::proc::bytes;
@@ -66,12 +66,12 @@ pub trait Thresholds: Send {
     ///
     /// # Errors
     /// When the kernel refuses.
-    fn set_thresholds(&mut self, setting: RoomSetting) -> io::Result<()>;
+    fn set_thresholds(&mut self, setting: MemoryThresholds) -> io::Result<()>;
     /// Takes back whatever was set.
     fn release(&mut self) {
         // The group may be gone, and its settings with it.
         let _ = self.set_ceiling(None, true);
-        let _ = self.set_thresholds(RoomSetting::default());
+        let _ = self.set_thresholds(MemoryThresholds::default());
     }
 }
 

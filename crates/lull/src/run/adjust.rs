@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use lull_api::Thresholds;
 use lull_api::options::LowAboveHigh;
-use lull_core::RoomSetting;
+use lull_core::MemoryThresholds;
 use lull_core::base::bytes::Bytes;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use serde::{Deserialize, Serialize};
@@ -53,9 +53,9 @@ pub(crate) struct Request {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Answer {
     /// It is done; this is in force.
-    Done(RoomSetting),
+    Done(MemoryThresholds),
     /// It is kept, and will be in force after something else, which is named for a person.
-    Waits(RoomSetting, String),
+    Waits(MemoryThresholds, String),
     /// So many processes were let go.
     Released(usize),
     /// It is not; why.
@@ -67,7 +67,7 @@ pub(crate) type Asker = Box<dyn Fn() -> Result<usize, String> + Send>;
 
 impl Request {
     /// What is in force after it, if that makes sense.
-    fn over(self, now: RoomSetting) -> Result<RoomSetting, LowAboveHigh> {
+    fn over(self, now: MemoryThresholds) -> Result<MemoryThresholds, LowAboveHigh> {
         let low = self.mem_low_bytes.unwrap_or(now.low_bytes);
         // A high threshold that nobody ever gave follows the low one, as at the start.
         let is_apart = now.high_bytes != now.low_bytes;
@@ -101,7 +101,7 @@ pub(crate) fn read_line(stream: &UnixStream) -> io::Result<String> {
 /// When the name is taken.
 pub(crate) fn serve(
     pid: u32,
-    mut now: RoomSetting,
+    mut now: MemoryThresholds,
     set: Option<Setter>,
     release: Asker,
     is_over: impl Fn() -> bool + Send + 'static,
@@ -121,7 +121,7 @@ pub(crate) fn serve(
     Ok(())
 }
 
-fn answer(stream: &UnixStream, now: &mut RoomSetting, set: Option<&Setter>, release: &Asker) -> Answer {
+fn answer(stream: &UnixStream, now: &mut MemoryThresholds, set: Option<&Setter>, release: &Asker) -> Answer {
     let asked = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| read_line(stream));
     let request =
         asked.map_err(anyhow::Error::from).and_then(|line| Ok(serde_json::from_str::<Request>(&line)?));

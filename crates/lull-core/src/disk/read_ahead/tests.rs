@@ -1,18 +1,18 @@
 //! Windows and jumps.
 
-use super::{Ahead, PIECE_BYTES, Piece, WINDOW_BYTES};
+use super::{PIECE_BYTES, Piece, ReadAheadPlan, WINDOW_BYTES};
 use proptest::prelude::*;
 
 #[test]
 fn a_file_that_nobody_reads_is_left_alone() {
-    let mut ahead = Ahead::new(4096);
+    let mut ahead = ReadAheadPlan::new(4096);
     assert_eq!(ahead.next_piece(4096, 1 << 30), None);
     assert_eq!(ahead.next_piece(8192, 1 << 30), Some(Piece { offset: 8192, length: PIECE_BYTES }));
 }
 
 #[test]
 fn a_reader_that_jumps_is_followed() {
-    let mut ahead = Ahead::new(0);
+    let mut ahead = ReadAheadPlan::new(0);
     assert_eq!(ahead.next_piece(1, 1 << 40).map(|piece| piece.offset), Some(1));
     assert_eq!(ahead.next_piece(1 << 30, 1 << 40).map(|piece| piece.offset), Some(1 << 30));
     assert_eq!(ahead.next_piece(4096, 1 << 40).map(|piece| piece.offset), Some(4096));
@@ -21,7 +21,7 @@ fn a_reader_that_jumps_is_followed() {
 proptest! {
     #[test]
     fn pieces_cover_the_window_once_in_order(size in 1_u64..20_000_000, steps in prop::collection::vec(1_u64..300_000, 1..200)) {
-        let mut ahead = Ahead::new(0);
+        let mut ahead = ReadAheadPlan::new(0);
         let (mut position, mut until) = (0_u64, None);
         for step in steps {
             position = (position + step).min(size);

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::{
-    LATEST, LEAST_BATCH, MOST_PAUSE, REST, Room, RoomAction, RoomSetting, RoomView, SCARCE, SOONEST, STALLED,
-    STALLS,
+    LATEST, LEAST_BATCH, MOST_PAUSE, MemoryAction, MemoryLimit, MemoryThresholds, MemoryView, REST, SCARCE,
+    SOONEST, STALLED, STALLS,
 };
 use crate::base::time::Nanos;
 
@@ -10,7 +10,7 @@ const MIB: u64 = 1 << 20;
 
 /// A machine of 192 MiB on a virtual clock: what job and foreground want, what they get.
 struct Machine {
-    room: Room,
+    room: MemoryLimit,
     now: Nanos,
     job: u64,
     foreground: u64,
@@ -25,7 +25,7 @@ struct Machine {
 
 impl Machine {
     fn new(low: u64, high: u64, job: u64) -> Self {
-        let room = Room::new(RoomSetting { low_bytes: low * MIB, high_bytes: high * MIB });
+        let room = MemoryLimit::new(MemoryThresholds { low_bytes: low * MIB, high_bytes: high * MIB });
         let (now, stalled) = (Nanos::ZERO, Nanos::ZERO);
         let (foreground, stalls, refaults, cache, locked) = (0, 0, 0, 0, 0);
         Self { room, now, job: job * MIB, foreground, stalls, stalled, refaults, cache, locked }
@@ -35,10 +35,10 @@ impl Machine {
         (192 * MIB).saturating_sub(self.job + self.foreground)
     }
 
-    fn look(&mut self) -> RoomAction {
+    fn look(&mut self) -> MemoryAction {
         let action = self.room.step(
             self.now,
-            &RoomView {
+            &MemoryView {
                 total_bytes: 192 * MIB,
                 free_bytes: self.free(),
                 unused_bytes: self.free() - self.cache,
@@ -159,7 +159,7 @@ fn above_high_pages_go_and_below_it_the_kernel_decides() {
     machine.grow(140 * MIB, 8 * MIB);
     assert_eq!(machine.job, 70 * MIB);
     assert!(!machine.look().is_short);
-    machine.room.set(RoomSetting { low_bytes: 0, high_bytes: 20 * MIB });
+    machine.room.set(MemoryThresholds { low_bytes: 0, high_bytes: 20 * MIB });
     for _ in 0..100 {
         machine.look();
     }
@@ -239,11 +239,11 @@ fn a_foreground_that_stands_still_for_want_of_memory_is_pressure_too() {
 
 #[test]
 fn looks_are_rare_while_much_is_free() {
-    let mut room = Room::new(RoomSetting::default());
+    let mut room = MemoryLimit::new(MemoryThresholds::default());
     let view =
-        RoomView { total_bytes: 48 << 30, free_bytes: 40 << 30, job_bytes: MIB, ..RoomView::default() };
+        MemoryView { total_bytes: 48 << 30, free_bytes: 40 << 30, job_bytes: MIB, ..MemoryView::default() };
     assert_eq!(room.step(Nanos::ZERO, &view).next_look, LATEST);
-    let scarce = RoomView { free_bytes: 0, ..view };
+    let scarce = MemoryView { free_bytes: 0, ..view };
     assert_eq!(room.step(Nanos::ZERO, &scarce).next_look, SOONEST);
     let calm = room.step(Nanos::from_secs(10), &scarce).next_look;
     assert_eq!(calm, SCARCE, "little is free, but nobody takes it");
@@ -252,9 +252,14 @@ fn looks_are_rare_while_much_is_free() {
         SOONEST,
         "but somebody may at any moment"
     );
-    let growing = RoomView { total_bytes: view.total_bytes + MIB, ..scarce };
+    let growing = MemoryView { total_bytes: view.total_bytes + MIB, ..scarce };
     assert_eq!(room.step(Nanos::from_secs(11), &growing).next_look, SOONEST);
-    assert_eq!(Room::new(RoomSetting::default()).step(Nanos::ZERO, &RoomView::default()).page_out_bytes, 0);
+    assert_eq!(
+        MemoryLimit::new(MemoryThresholds::default())
+            .step(Nanos::ZERO, &MemoryView::default())
+            .page_out_bytes,
+        0
+    );
 }
 
 proptest! {
@@ -263,14 +268,14 @@ proptest! {
         low in 0_u64..300, high in 0_u64..300,
         views in proptest::collection::vec((0_u64..400, 0_u64..400, 0_u64..50, 0_u64..3000), 1..50),
     ) {
-        let mut room = Room::new(RoomSetting { low_bytes: low * MIB, high_bytes: high * MIB });
+        let mut room = MemoryLimit::new(MemoryThresholds { low_bytes: low * MIB, high_bytes: high * MIB });
         let (mut now, mut stalls) = (Nanos::ZERO, 0);
         for (free, job, more, ms) in views {
             now = now.plus(Nanos::from_millis(ms));
             stalls += more;
             let stalled = Nanos::from_micros(stalls * 100);
             let (total_bytes, free_bytes, job_bytes) = (400 * MIB, free * MIB, job * MIB);
-            let view = RoomView {
+            let view = MemoryView {
                 total_bytes, free_bytes, unused_bytes: free_bytes / 2, job_bytes, refaults: stalls, stalls, stalled,
             };
             let action = room.step(now, &view);
@@ -288,7 +293,7 @@ proptest! {
 #[test]
 fn a_fixed_batch_goes_at_every_look_whatever_is_missing() {
     let mut machine = Machine::new(0, 0, 180);
-    machine.room = Room::new(RoomSetting::default()).with_batch(Some(MIB / 2));
+    machine.room = MemoryLimit::new(MemoryThresholds::default()).with_batch(Some(MIB / 2));
     machine.foreground = 12 * MIB;
     let given = |machine: &mut Machine| machine.look().page_out_bytes;
     assert_eq!([given(&mut machine), given(&mut machine)], [MIB / 2; 2]);

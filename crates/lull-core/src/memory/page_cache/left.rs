@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::Drop;
+use super::Eviction;
 use crate::base::backoff::Backoff;
 use crate::base::time::Nanos;
 use crate::memory::pages::PageSet;
@@ -56,7 +56,7 @@ impl<K: Copy + Eq + Hash> LeftOver<K> {
     }
 
     /// What is to be tried again now.
-    pub fn due(&mut self, now: Nanos) -> Vec<Drop<K>> {
+    pub fn due(&mut self, now: Nanos) -> Vec<Eviction<K>> {
         if now.since(self.looked) < LEAST_PAUSE {
             return Vec::new();
         }
@@ -65,15 +65,17 @@ impl<K: Copy + Eq + Hash> LeftOver<K> {
     }
 
     /// Everything: the job is over.
-    pub fn all(&mut self) -> Vec<Drop<K>> {
+    pub fn all(&mut self) -> Vec<Eviction<K>> {
         self.take(|_| true)
     }
 
-    fn take(&mut self, is_wanted: impl Fn(&Backoff) -> bool) -> Vec<Drop<K>> {
+    fn take(&mut self, is_wanted: impl Fn(&Backoff) -> bool) -> Vec<Eviction<K>> {
         // What was tried and did not come back has gone.
         self.chunks.retain(|_, entry| !entry.pages.is_empty());
         let wanted = self.chunks.iter_mut().filter(|(_, entry)| is_wanted(&entry.tries));
-        wanted.map(|(chunk, entry)| Drop { chunk: *chunk, pages: std::mem::take(&mut entry.pages) }).collect()
+        wanted
+            .map(|(chunk, entry)| Eviction { chunk: *chunk, pages: std::mem::take(&mut entry.pages) })
+            .collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
-use super::{Drop, Keep};
+use super::{Eviction, KeptPages};
 use crate::base::time::Nanos;
 use crate::memory::pages::{CHUNK_PAGES, PageSet};
 
@@ -14,7 +14,7 @@ fn whole() -> PageSet {
 
 /// The job reads these chunks in order, each from the disk if it is not there. How many of the reads found it there.
 fn read(
-    keep: &mut Keep<u64>,
+    keep: &mut KeptPages<u64>,
     resident: &mut HashSet<u64>,
     now: Nanos,
     chunks: impl IntoIterator<Item = u64>,
@@ -35,7 +35,7 @@ fn read(
 
 #[test]
 fn a_stream_leaves_no_more_than_the_bound_and_in_the_end_nothing() {
-    let (mut keep, mut resident) = (Keep::new(8 * CHUNK_PAGES), HashSet::new());
+    let (mut keep, mut resident) = (KeptPages::new(8 * CHUNK_PAGES), HashSet::new());
     assert_eq!(read(&mut keep, &mut resident, Nanos(1), 0..1000), 0);
     assert_eq!(resident.len(), 8);
     assert!((992..1000).all(|chunk| resident.contains(&chunk)), "the youngest stay");
@@ -46,7 +46,7 @@ fn a_stream_leaves_no_more_than_the_bound_and_in_the_end_nothing() {
 
 #[test]
 fn a_loop_over_more_than_fits_keeps_what_fits() {
-    let (mut keep, mut resident) = (Keep::new(8 * CHUNK_PAGES), HashSet::new());
+    let (mut keep, mut resident) = (KeptPages::new(8 * CHUNK_PAGES), HashSet::new());
     for _ in 0..3 {
         read(&mut keep, &mut resident, Nanos(1), 0..16);
     }
@@ -56,7 +56,7 @@ fn a_loop_over_more_than_fits_keeps_what_fits() {
 
 #[test]
 fn what_is_read_again_survives_a_stream() {
-    let (mut keep, mut resident) = (Keep::new(8 * CHUNK_PAGES), HashSet::new());
+    let (mut keep, mut resident) = (KeptPages::new(8 * CHUNK_PAGES), HashSet::new());
     read(&mut keep, &mut resident, Nanos(1), [1, 2]);
     read(&mut keep, &mut resident, Nanos(1), 100..200);
     read(&mut keep, &mut resident, Nanos(1), [1, 2]);
@@ -66,7 +66,7 @@ fn what_is_read_again_survives_a_stream() {
 
 #[test]
 fn what_was_read_again_goes_in_the_end() {
-    let (mut keep, mut resident) = (Keep::new(2 * CHUNK_PAGES), HashSet::new());
+    let (mut keep, mut resident) = (KeptPages::new(2 * CHUNK_PAGES), HashSet::new());
     read(&mut keep, &mut resident, Nanos(1), (0..4).chain([0]));
     assert!(resident.contains(&0));
     let later = keep.next_look().unwrap();
@@ -77,9 +77,9 @@ fn what_was_read_again_goes_in_the_end() {
 
 #[test]
 fn other_pages_of_the_same_chunk_are_not_read_again() {
-    let mut keep = Keep::new(0);
+    let mut keep = KeptPages::new(0);
     keep.filled(Nanos(1), 7, &PageSet::of([1]));
-    assert_eq!(keep.excess(Nanos(1)), [Drop { chunk: 7, pages: PageSet::of([1]) }]);
+    assert_eq!(keep.excess(Nanos(1)), [Eviction { chunk: 7, pages: PageSet::of([1]) }]);
     keep.set_bound(100);
     keep.filled(Nanos(1), 7, &PageSet::of([2]));
     assert_eq!(keep.next_look(), None, "it is fresh");
@@ -112,7 +112,7 @@ proptest! {
     #[test]
     fn nothing_is_lost_and_the_bound_holds(steps in steps()) {
         let mut bound = 1500;
-        let mut keep = Keep::new(bound);
+        let mut keep = KeptPages::new(bound);
         let mut model: HashSet<(u8, u64)> = HashSet::new();
         let mut now = Nanos(1);
         let range = |first: u64, pages: u64| first..(first + pages).min(CHUNK_PAGES);

@@ -7,7 +7,7 @@ fn a_job_keeps_more_page_cache_where_nobody_uses_the_memory() {
         cache_keep_bytes: CACHE_KEEP_BYTES,
         keeps_unused: true,
         dirty_bytes: 64 << 20,
-        room: RoomSetting::default(),
+        room: MemoryThresholds::default(),
         batch_bytes: None,
         cleans: true,
         longest_hold: None,

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::TryRecvError;
 
-use lull_core::{Nanos, RoomSetting};
+use lull_core::{MemoryThresholds, Nanos};
 
 use super::{RoomLine, RoomOrder, RoomOrders, Wakers};
 
@@ -14,7 +14,7 @@ fn new_thresholds_and_the_end_wake_the_thread() {
     let (line, orders) = RoomLine::new().unwrap();
     let RoomOrders { orders, nudge } = orders;
     let mut wakers = Wakers { nudge, trigger: None };
-    let order = RoomOrder::Set(RoomSetting { low_bytes: 1, high_bytes: 2 });
+    let order = RoomOrder::Set(MemoryThresholds { low_bytes: 1, high_bytes: 2 });
     line.send(order).unwrap();
     wakers.sleep(FOREVER);
     assert_eq!(orders.try_recv(), Ok(order));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lull_core::RoomSetting;
+use lull_core::MemoryThresholds;
 
 use super::*;
 
@@ -75,12 +75,12 @@ fn thresholds_wait_until_somebody_keeps_to_them() {
         memory: None,
     };
     let set = start.room_setter();
-    let waits = set(RoomSetting::default());
+    let waits = set(MemoryThresholds::default());
     assert_eq!(waits, Passed::Waits("the job is 1s old and has 32MiB in memory".into()));
     has_begun.store(true, Ordering::SeqCst);
-    assert_eq!(set(RoomSetting::default()), Passed::InForce);
+    assert_eq!(set(MemoryThresholds::default()), Passed::InForce);
     drop(orders);
-    assert_eq!(set(RoomSetting::default()), Passed::ToNobody, "its thread could not be had");
+    assert_eq!(set(MemoryThresholds::default()), Passed::ToNobody, "its thread could not be had");
     drop(start);
-    assert_eq!(set(RoomSetting::default()), Passed::ToNobody);
+    assert_eq!(set(MemoryThresholds::default()), Passed::ToNobody);
 }

@@ -14,7 +14,7 @@
 use std::fs;
 use std::io::{self, Write};
 
-use lull_core::RoomSetting;
+use lull_core::MemoryThresholds;
 
 use self::trail::{Trail, WORTH_NAMING};
 use super::processes::{LONGEST, ProcessMemory};
@@ -160,7 +160,7 @@ impl Thresholds for GroupMemory {
         })
     }
 
-    fn set_thresholds(&mut self, setting: RoomSetting) -> io::Result<()> {
+    fn set_thresholds(&mut self, setting: MemoryThresholds) -> io::Result<()> {
         if self.group.is_v1() {
             return Ok(());
         }

@@ -11,7 +11,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use lull_core::{Nanos, RoomSetting};
+use lull_core::{MemoryThresholds, Nanos};
 
 use super::{JobMemory, Pids, Thresholds};
 use crate::clock;
@@ -102,7 +102,7 @@ impl Thresholds for ProcessMemory {
         Ok(())
     }
 
-    fn set_thresholds(&mut self, _: RoomSetting) -> io::Result<()> {
+    fn set_thresholds(&mut self, _: MemoryThresholds) -> io::Result<()> {
         Ok(())
     }
 }

@@ -35,12 +35,12 @@ pub struct Scope {
 
 /// Looks at the scopes that a job is in.
 #[derive(Debug)]
-pub struct RoomSensor {
+pub struct MemorySensor {
     root: Root,
     limits: Vec<MemoryGroup>,
 }
 
-impl RoomSensor {
+impl MemorySensor {
     /// For jobs below these limited groups, beside the machine.
     pub fn new(root: Root, limits: Vec<MemoryGroup>) -> Self {
         Self { root, limits }

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use super::{RoomSensor, Scope};
+use super::{MemorySensor, Scope};
 use crate::cgroup::memory::{MemoryGroup, Returns};
 use crate::root::Root;
 
@@ -25,7 +25,7 @@ const MACHINE: [(&str, &str); 2] = [
 #[test]
 fn the_machine_alone_is_the_scope_without_limits() {
     let host = host(&MACHINE);
-    let sensor = RoomSensor::new(Root::at(host.path()), Vec::new());
+    let sensor = MemorySensor::new(Root::at(host.path()), Vec::new());
     let scope = sensor.look();
     let returns = Returns { refaults: 3, activates: None };
     let expected =
@@ -42,7 +42,7 @@ fn the_scope_with_the_least_free_memory_counts() {
     ];
     let host = host(&[MACHINE.as_slice(), &v1].concat());
     let group = MemoryGroup::open(&host.path().join("g")).unwrap();
-    let sensor = RoomSensor::new(Root::at(host.path()), vec![group]);
+    let sensor = MemorySensor::new(Root::at(host.path()), vec![group]);
     let returns = Returns::default();
     assert_eq!(
         sensor.look(),
@@ -62,7 +62,7 @@ fn the_scope_with_the_least_free_memory_counts() {
 #[test]
 fn nothing_is_said_of_a_machine_that_cannot_be_read() {
     let host = host(&[]);
-    let sensor = RoomSensor::new(Root::at(host.path()), Vec::new());
+    let sensor = MemorySensor::new(Root::at(host.path()), Vec::new());
     assert_eq!((sensor.look(), sensor.glance()), (None, None));
 }
 
@@ -74,7 +74,7 @@ fn page_cache_that_is_in_use_is_not_free() {
             active + inactive
         );
         let host = host(&[("proc/meminfo", &info)]);
-        RoomSensor::new(Root::at(host.path()), Vec::new()).look().unwrap().free_bytes >> 10
+        MemorySensor::new(Root::at(host.path()), Vec::new()).look().unwrap().free_bytes >> 10
     };
     assert_eq!(look(800, 0), 20, "a hot set that fills the machine");
     assert_eq!(look(0, 800), 420);
@@ -85,7 +85,7 @@ fn page_cache_that_is_in_use_is_not_free() {
 fn pages_that_fit_nowhere_do_not_count_as_lost_where_that_is_told() {
     let vmstat = "workingset_refault_anon 1\nworkingset_refault_file 90\nworkingset_activate_anon 2\nworkingset_activate_file 7\n";
     let host = host(&[MACHINE[0], ("proc/vmstat", vmstat)]);
-    let all = RoomSensor::new(Root::at(host.path()), Vec::new()).look().unwrap().returns;
+    let all = MemorySensor::new(Root::at(host.path()), Vec::new()).look().unwrap().returns;
     assert_eq!(all.without(&Returns { refaults: 50, activates: Some(4) }), 5);
     assert_eq!(all.without(&Returns { refaults: 50, activates: None }), 41);
 }

@@ -1,10 +1,10 @@
 use super::*;
 
-const SETTING: ParlourSetting = ParlourSetting { longest: Nanos(100), trickle: 2, batch: 8 };
+const SETTING: WaitingRoomSetting = WaitingRoomSetting { longest: Nanos(100), trickle: 2, batch: 8 };
 
 #[test]
 fn nothing_leaves_in_f_and_p_until_the_longest_hold_is_over() {
-    let mut parlour = Parlour::new(SETTING);
+    let mut parlour = WaitingRoom::new(SETTING);
     for (now, state) in [(10, State::Foreground), (60, State::Interval)] {
         let step = parlour.step(Nanos(now), state, 3);
         assert_eq!((step.pass, step.due), (0, Some(Nanos(110))));
@@ -16,10 +16,10 @@ fn nothing_leaves_in_f_and_p_until_the_longest_hold_is_over() {
 
 #[test]
 fn it_empties_in_batches_once_background_is_admitted() {
-    let mut parlour = Parlour::new(SETTING);
+    let mut parlour = WaitingRoom::new(SETTING);
     parlour.step(Nanos(10), State::Interval, 3);
     for state in [State::Idle, State::Background] {
-        assert_eq!(parlour.step(Nanos(20), state, 3), ParlourStep { pass: 8, due: None, look: None });
+        assert_eq!(parlour.step(Nanos(20), state, 3), WaitingRoomStep { pass: 8, due: None, look: None });
     }
     // The next hold is a new one.
     assert_eq!(parlour.step(Nanos(90), State::Foreground, 3).due, Some(Nanos(190)));
@@ -27,7 +27,7 @@ fn it_empties_in_batches_once_background_is_admitted() {
 
 #[test]
 fn an_empty_room_has_no_hold_and_a_clock_that_steps_back_begins_one() {
-    let mut parlour = Parlour::new(SETTING);
+    let mut parlour = WaitingRoom::new(SETTING);
     assert_eq!(parlour.step(Nanos(10), State::Foreground, 0).due, None);
     assert_eq!(parlour.step(Nanos(50), State::Foreground, 1).due, Some(Nanos(150)));
     assert_eq!(parlour.step(Nanos(20), State::Foreground, 1).due, Some(Nanos(120)));
@@ -36,7 +36,7 @@ fn an_empty_room_has_no_hold_and_a_clock_that_steps_back_begins_one() {
 #[test]
 fn the_longer_a_hold_the_rarer_the_looks_for_its_end() {
     let longest = Nanos::from_millis(1);
-    let mut parlour = Parlour::new(ParlourSetting { longest, ..SETTING });
+    let mut parlour = WaitingRoom::new(WaitingRoomSetting { longest, ..SETTING });
     let mut wait_at = |us: u64, state| {
         let now = Nanos::from_micros(us);
         parlour.step(now, state, 1).look.map(|look| look.since(now))

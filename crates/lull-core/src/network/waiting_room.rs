@@ -31,7 +31,7 @@ const LOOKS_PER_HOLD: u64 = 16;
 
 /// How a room is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParlourSetting {
+pub struct WaitingRoomSetting {
     /// The longest time without a packet leaving.
     pub longest: Nanos,
     /// Packets that leave when that is over.
@@ -40,7 +40,7 @@ pub struct ParlourSetting {
     pub batch: u32,
 }
 
-impl Default for ParlourSetting {
+impl Default for WaitingRoomSetting {
     fn default() -> Self {
         Self { longest: Nanos::from_millis(100), trickle: 8, batch: 8 }
     }
@@ -48,7 +48,7 @@ impl Default for ParlourSetting {
 
 /// What to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParlourStep {
+pub struct WaitingRoomStep {
     /// So many packets may leave.
     pub pass: u32,
     /// When to look again, unless the state changes before; `None` while nothing waits.
@@ -59,25 +59,25 @@ pub struct ParlourStep {
 
 /// The keeper of one room.
 #[derive(Clone, Debug)]
-pub struct Parlour {
-    setting: ParlourSetting,
+pub struct WaitingRoom {
+    setting: WaitingRoomSetting,
     /// The last trickle, or the beginning of the hold.
     since: Option<Nanos>,
     began: Option<Nanos>,
 }
 
-impl Parlour {
+impl WaitingRoom {
     /// An empty room.
-    pub fn new(setting: ParlourSetting) -> Self {
+    pub fn new(setting: WaitingRoomSetting) -> Self {
         Self { setting, since: None, began: None }
     }
 
     /// Decides, with the interface's state and the packets that wait.
-    pub fn step(&mut self, now: Nanos, state: State, waiting: usize) -> ParlourStep {
-        let ParlourSetting { longest, trickle, batch } = self.setting;
+    pub fn step(&mut self, now: Nanos, state: State, waiting: usize) -> WaitingRoomStep {
+        let WaitingRoomSetting { longest, trickle, batch } = self.setting;
         if state.admits_background() || waiting == 0 {
             (self.since, self.began) = (None, None);
-            return ParlourStep { pass: batch, due: None, look: None };
+            return WaitingRoomStep { pass: batch, due: None, look: None };
         }
         let began = self.began.filter(|began| *began <= now).unwrap_or(now);
         self.began = Some(began);
@@ -86,7 +86,7 @@ impl Parlour {
         let over = now >= since.plus(longest);
         let since = if over { now } else { since };
         self.since = Some(since);
-        ParlourStep {
+        WaitingRoomStep {
             pass: if over { trickle } else { 0 },
             due: Some(since.plus(longest)),
             look: Some(now.plus(wait)),

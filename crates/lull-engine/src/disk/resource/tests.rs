@@ -235,17 +235,21 @@ fn a_sensor_that_has_died_while_the_foreground_was_at_work_stops_no_call_for_eve
 fn calls_pass_while_another_waits_for_a_lock_that_the_job_has() {
     let (mut bench, caller, second) = (Bench::new(u64::MAX), Caller::new(), Caller::new());
     let file = tempfile::NamedTempFile::new().unwrap();
-    let flock = |script: &str| {
+    let flock = |options: &[&str], script: &str| {
         let mut flock = std::process::Command::new("flock");
-        flock.arg(file.path()).args(["-c", script]).stdin(std::process::Stdio::piped()).spawn().unwrap()
+        let flock = flock.args(options).arg(file.path()).args(["-c", script]);
+        flock.stdin(std::process::Stdio::piped()).spawn().unwrap()
     };
-    let mut holder = flock("read -r end");
+    let mut holder = flock(&[], "read -r end");
+    while flock(&["-n"], "true").wait().unwrap().success() {
+        assert!(holder.try_wait().unwrap().is_none());
+    }
     std::fs::write(bench.folder.path().join("cgroup.procs"), format!("{}\n", holder.id())).unwrap();
     bench.begin();
     let call = bench.read(&caller).0;
     bench.pass(SIGNAL_CHECK.times(2));
     assert!(bench.waits(call), "nobody waits for the job");
-    let mut waiter = flock("true");
+    let mut waiter = flock(&[], "true");
     let job = [holder.id().cast_signed()];
     while !locks::is_awaited(&Root::real(), &job) {
         assert!(waiter.try_wait().unwrap().is_none());
@@ -255,7 +259,9 @@ fn calls_pass_while_another_waits_for_a_lock_that_the_job_has() {
     assert!(!bench.waits(call));
     assert_eq!(bench.read(&second).1, Verdict::Pass, "nor do others, for a while");
     drop(holder.stdin.take());
-    (holder.wait().unwrap(), waiter.wait().unwrap());
+    for mut process in [holder, waiter] {
+        process.wait().unwrap();
+    }
     bench.pass(AWAITED);
     let (call, verdict) = bench.read(&caller);
     assert_eq!(verdict, Verdict::Wait);

@@ -25,10 +25,13 @@ ZSH_DIR     := $(SHARE)/zsh/site-functions
 FISH_DIR    := $(SHARE)/fish/vendor_completions.d
 DOCS        := README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
 
+# What `make coverage` leaves out: tests, and other crates.
+NOT_ENGINE := tests\.rs|/tests/|crates/lull-(core|linux|bpf|api)/
+
 # In CI the lock file is what was tested; elsewhere a new dependency may still be on its way into it.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: build demo test test-vm test-condor conformance deb bench figures install uninstall fmt clean help deps
+.PHONY: build demo test test-vm test-condor conformance coverage deb bench figures install uninstall fmt clean help deps
 
 build: ## Compile target/release/lull (the default)
 	$(CARGO) build --release $(LOCKED) --bin lull
@@ -44,7 +47,7 @@ demo: ## Install what is missing, build, and show a foreground beside background
 test: ## All checks and tests; each failure is reported, not only the first
 	scripts/test.sh
 
-conformance: build ## Run 80 programs natively and under lull, alone and held, and compare their results (root, 10 minutes)
+conformance: build ## Run 82 programs natively and under lull, alone and held, and compare their results (root, 10 minutes)
 	LULL=$(LULL) scripts/conformance.sh $(ARGS)
 
 test-vm: ## Debian 13 in a virtual machine: lull as everyone runs it: vm/test.sh $(ARGS)
@@ -54,6 +57,11 @@ test-vm: ## Debian 13 in a virtual machine: lull as everyone runs it: vm/test.sh
 test-condor: build ## A real HTCondor pool on this machine, its guests under lull, and what may fail: condor/test.sh $(ARGS)
 	scripts/deps.sh vm
 	condor/test.sh $(ARGS)
+
+coverage: ## Which lines of lull-engine its tests reach without root (a table; the pages are in target/llvm-cov)
+	scripts/deps.sh coverage
+	$(CARGO) llvm-cov $(LOCKED) -p lull-engine --lib --html --ignore-filename-regex '$(NOT_ENGINE)' -- --skip root_
+	$(CARGO) llvm-cov report -p lull-engine --ignore-filename-regex '$(NOT_ENGINE)'
 
 deb: build ## A Debian package in target/debian, with man pages and completions
 	scripts/deps.sh deb

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs what lull needs to build, test and show itself on Debian and Ubuntu, and nothing that is there already.
 #
-#   scripts/deps.sh [build|test|conformance|vm|deb]
+#   scripts/deps.sh [build|test|conformance|vm|deb|coverage]
 #                                    build (default): to compile and run; test: also what `make test` checks with; conformance: also
 #                                    the programs that `make conformance` runs; vm: also what vm/run.sh starts machines with; deb: what
-#                                    `make deb` packs with
+#                                    `make deb` packs with; coverage: what counts covered lines
 #   scripts/deps.sh --list [WHAT]    print what is missing, install nothing; status 1 if anything is
 #   scripts/deps.sh --clang          print the clang the build will use; status 1 if there is none
 #   scripts/deps.sh --clang-format   print the clang-format that goes with it; status 1 if there is none
@@ -19,7 +19,7 @@ set -euo pipefail
 export PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
 
 readonly OLDEST_CLANG=14 NEWEST_CLANG=23
-readonly CARGO_DENY=0.20.2 CARGO_DEB=3.8.0
+readonly CARGO_DENY=0.20.2 CARGO_DEB=3.8.0 CARGO_LLVM_COV=0.9.1
 # The first one that apt offers is installed. 19 first: the others are for releases that do not have it.
 readonly CLANG_CHOICES=(19 22 21 20 18 17 16 15 14)
 
@@ -111,15 +111,16 @@ offered() { # PACKAGE: apt has a candidate for it
 }
 
 # Missing programs that only cargo brings, one per line, as `cargo install` takes them.
-missing_tools() { # build|test|vm|deb
+missing_tools() { # build|test|vm|deb|coverage
     case $1 in
     test) cargo deny --version >/dev/null 2>&1 || echo "cargo-deny@$CARGO_DENY" ;;
     deb) cargo deb --version >/dev/null 2>&1 || echo "cargo-deb@$CARGO_DEB" ;;
+    coverage) cargo llvm-cov --version >/dev/null 2>&1 || echo "cargo-llvm-cov@$CARGO_LLVM_COV" ;;
     esac
 }
 
 # Compiled without optimization and without what reads advisories or git: a minute instead of several.
-install_tools() { # build|test|vm|deb
+install_tools() { # build|test|vm|deb|coverage
     local tool tools=()
     mapfile -t tools < <(missing_tools "$1")
     for tool in "${tools[@]}"; do
@@ -201,7 +202,7 @@ main() {
     local mode=install what=build word
     for word in "$@"; do
         case $word in
-        build | test | conformance | vm | deb) what=$word ;;
+        build | test | conformance | vm | deb | coverage) what=$word ;;
         --list) mode=list ;;
         --clang) mode=clang ;;
         --clang-format) mode='clang-format' ;;

@@ -19,7 +19,7 @@ use crate::promise::{Account, Promise};
 use crate::report::Report;
 use crate::report::status::Status;
 use crate::resource::{News, Resource, Verdict, sooner};
-use crate::spare::{Look, Spare};
+use crate::signal_turn::{Look, SignalTurn};
 
 const URING_REFUSED: &str = "the job asks for io_uring, which is hidden from it (ENOSYS): most programs then use other calls; --io-uring leaves it to them";
 const LISTENER_REFUSED: &str = "the job wants to trap system calls itself (a seccomp listener, as sandboxes and containers use), which the kernel refuses beside lull's (EBUSY): use --gate none";
@@ -56,7 +56,7 @@ pub struct Engine {
     held_ns: u64,
     held_since: Option<Nanos>,
     family: Family,
-    spare: Spare,
+    signal_turn: SignalTurn,
 }
 
 impl Engine {
@@ -72,7 +72,7 @@ impl Engine {
             held_ns: 0,
             held_since: None,
             family,
-            spare: Spare::default(),
+            signal_turn: SignalTurn::default(),
         }
     }
 
@@ -146,8 +146,8 @@ impl Engine {
             next = sooner(next, resource.follow(now, is_held));
         }
         let is_held = self.wants_hold();
-        next = sooner(next, self.spare.turn(now, is_held, || Look::at(&self.family)));
-        let held = self.disks.waiting() > 0 || (is_held && !self.spare.is_on(now));
+        next = sooner(next, self.signal_turn.turn(now, is_held, || Look::at(&self.family)));
+        let held = self.disks.waiting() > 0 || (is_held && !self.signal_turn.is_on(now));
         match (held, self.held_since) {
             (true, None) => self.held_since = Some(now),
             (false, Some(since)) => {
@@ -166,7 +166,7 @@ impl Engine {
 
     /// Whether the job has to be held at `now`.
     pub fn wants_held(&self, now: Nanos) -> bool {
-        self.wants_hold() && !self.spare.is_on(now)
+        self.wants_hold() && !self.signal_turn.is_on(now)
     }
 
     /// Whether some resource wants the job held.

@@ -12,7 +12,7 @@
 //!                             └─▶ list, queue ─▶ decider ─▶ Engine::on_trap ─▶ continue, or it waits
 //! ```
 //!
-//! What is open is kept in [`Open`], which a foreground request closes by itself.
+//! What is open is kept in `Open`, which a foreground request closes by itself.
 //!
 //! Edge cases: the moment between the call and its wait, about 1.5 µs here, is the kernel's and stays. A call that finds no place in the list
 //! passes. The fallback sensor has no record to compare with: with it the engine is always asked.

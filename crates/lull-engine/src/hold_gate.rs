@@ -16,7 +16,7 @@ use lull_linux::gate::stop::Stopper;
 use lull_linux::job::shared::Shared;
 
 use crate::family::Family;
-use crate::memory::shed::Shed;
+use crate::memory::leftover::Leftover;
 
 /// Finding and signalling every process costs milliseconds: between two holds so many times what the last one took.
 const SIGNAL_SPACING: Nanos = Nanos(20);
@@ -163,8 +163,8 @@ impl HoldGate {
     }
 
     /// Lets the job go, and removes the group if it is empty.
-    pub fn finish(self, shed: &Shed) {
-        remove_if_empty(self.group, shed);
+    pub fn finish(self, leftover: &Leftover) {
+        remove_if_empty(self.group, leftover);
     }
 }
 
@@ -175,11 +175,11 @@ pub fn is_empty(group: Option<&JobGroup>) -> bool {
 
 /// Removes a job's group, and what it may not leave in memory, unless processes of the job live on in it; those keep it,
 /// free of any hold, until the guardian finds it empty.
-pub fn remove_if_empty(group: Option<JobGroup>, shed: &Shed) {
+pub fn remove_if_empty(group: Option<JobGroup>, leftover: &Leftover) {
     let Some(group) = group else { return };
     let _ = group.relieve();
     if group.procs().is_ok_and(|procs| procs.is_empty()) {
-        shed.from(&group);
+        leftover.from(&group);
         // The guardian tries again.
         let _ = group.remove();
     }

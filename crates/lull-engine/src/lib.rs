@@ -32,6 +32,6 @@ pub mod reader;
 pub mod regulator;
 pub mod report;
 pub mod resource;
+mod signal_turn;
 mod signals;
-mod spare;
 pub mod thread;

@@ -1,12 +1,12 @@
 //! The job's footprint in memory: what it reads through the page cache leaves nothing behind that was not there before, and
 //! what it writes is written in pieces, in the gaps, so that little of it is dirty at any time.
 //!
-//! A thread of the supervisor ([`keeper`]) takes from the page-cache observer which pages the job brought in and which it
+//! A thread of the supervisor (`keeper`) takes from the page-cache observer which pages the job brought in and which it
 //! made dirty, and does what [`lull_core::memory::page_cache`] and [`lull_core::memory::writeback`] say. No call of the job is slowed down, and files
 //! that are open for microseconds are seen like any other. Pieces to be written take their turn in the queue of their disk
-//! ([`link`]). While nothing happens the thread sleeps.
+//! ([`exchange`]). While nothing happens the thread sleeps.
 //!
-//! A second thread ([`room`]) keeps memory free for the foreground, and takes the job's pages for that. A third one ([`launder`]) has written
+//! A second thread (`limit`) keeps memory free for the foreground, and takes the job's pages for that. A third one (`swap_ahead`) has written
 //! some of them to swap before, while the disk was idle.
 //!
 //! All of this begins when it can matter ([`start`]), or with the job if memory was named.
@@ -15,13 +15,13 @@
 //! ten seconds, and left to the kernel after that.
 
 pub mod aim;
-mod inherit;
+mod already_dirty;
+pub mod exchange;
 mod keeper;
-mod launder;
-pub mod link;
+pub mod leftover;
+mod limit;
 mod manager;
 pub mod resource;
-mod room;
-pub mod shed;
 pub mod start;
+mod swap_ahead;
 pub mod thresholds;

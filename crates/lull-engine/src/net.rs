@@ -10,7 +10,7 @@
 //! ```
 //!
 //! TCP needs nothing of this process while it runs but a sign of life: the congestion control reads the state of the
-//! interface in the kernel. What has no congestion control waits in a room ([`room`]); where none can be had it is held with
+//! interface in the kernel. What has no congestion control waits in a room (`waiting_room`); where none can be had it is held with
 //! the job, as reads that no gate sees are on a disk.
 //!
 //! The interfaces of the own network namespace are looked for now and then; loopback is left alone, since it has no
@@ -25,7 +25,7 @@ use std::sync::mpsc;
 
 use lull_bpf::{Congestion, NetSensor, NetSettings, Protect, Tags};
 use lull_core::{ControlSetting, HoldSetting, IntervalChoice, Nanos};
-use lull_linux::gate::room::Room;
+use lull_linux::gate::waiting_room::WaitingRoomDevice;
 use lull_linux::probe::net::{NetFacts, has_address, interfaces};
 use lull_linux::root::Root;
 use nix::net::if_::if_indextoname;
@@ -33,14 +33,14 @@ use nix::net::if_::if_indextoname;
 mod cost;
 mod link;
 pub mod resource;
-mod room;
+mod waiting_room;
 mod when_used;
 
 use crate::disk::policy_flags;
 use crate::report::net::{InterfaceSummary, NetSummary};
 use crate::report::status::LinkStatus;
 use link::{Link, Rules, Waiting};
-use room::{Keeping, RoomThread};
+use waiting_room::{Keeping, WaitingRoomThread};
 
 /// How often intervals are set anew.
 const ASK_EVERY: Nanos = Nanos::from_millis(25);
@@ -196,7 +196,7 @@ impl Net {
         let mut trouble = None;
         for found in interfaces(&Root::real()) {
             if found.loopback
-                || Room::is_room(&found.name)
+                || WaitingRoomDevice::is_room(&found.name)
                 || self.links.iter().any(|link| link.index == found.index)
             {
                 continue;
@@ -267,7 +267,7 @@ impl Net {
         for link in self.links.iter_mut().filter(needing) {
             let held = self.sensor.hold_datagrams(&link.interface, link.index);
             let room = held.map_err(|error| error.to_string()).and_then(|()| {
-                RoomThread::start(Keeping {
+                WaitingRoomThread::start(Keeping {
                     index: link.index,
                     interface: link.interface.clone(),
                     variant: self.rules.variant,
@@ -277,14 +277,14 @@ impl Net {
                     bound: self.rules.room_bound(),
                 })
             });
-            link.room = room.map_or_else(Waiting::Refused, Waiting::Room);
+            link.room = room.map_or_else(Waiting::Refused, Waiting::WaitingRoomDevice);
         }
     }
 
     /// Sends what a job that has ended left in waiting rooms; see [`wait_for`].
     pub(crate) fn empty_rooms(&self) -> Vec<mpsc::Receiver<()>> {
         let rooms = self.links.iter().filter_map(|link| match &link.room {
-            Waiting::Room(thread) => Some(thread.empty()),
+            Waiting::WaitingRoomDevice(thread) => Some(thread.empty()),
             Waiting::Nowhere | Waiting::Refused(_) => None,
         });
         rooms.collect()

@@ -1,6 +1,6 @@
 //! Reading ahead for the job while the foreground is at work: which of its files are followed, and whose turn it is.
 //!
-//! A file that is read by trapped calls is followed from the first of them on, before it goes on ([`Reader::adopt`]). The kernel then
+//! A file that is read by trapped calls is followed from the first of them on, before it goes on (`Reader::adopt`). The kernel then
 //! reads nothing ahead, and each call is a request of its own size that waits for its turn. Such a file gets no pieces: they would take
 //! the turns of the calls.
 //!

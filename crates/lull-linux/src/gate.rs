@@ -12,7 +12,7 @@
 //! | [`lend`] | how many and which CPUs the job may use |
 //! | [`receive`] | the receive windows of the job's connections |
 //! | [`qdisc`] | two classes in an interface's queue |
-//! | [`room`] | where the job's datagrams wait |
+//! | [`waiting_room`] | where the job's datagrams wait |
 //! | [`swap`] | which disk pages are swapped out to |
 //! | [`thresholds`] | taking memory from the job |
 //! | [`stop`] | holding a job that has no control group, by signals |
@@ -24,10 +24,10 @@ pub mod inode;
 pub mod lend;
 pub mod qdisc;
 pub mod receive;
-pub mod room;
 pub mod size;
 pub mod stop;
 pub mod swap;
 pub mod target;
 pub mod thresholds;
+pub mod waiting_room;
 pub mod writeback;

@@ -18,6 +18,7 @@
 
 pub(crate) mod adjust;
 pub(crate) mod bare;
+mod first_look;
 mod forwarded;
 mod front;
 mod guardian;
@@ -28,7 +29,6 @@ pub(crate) mod net;
 mod net_obstacle;
 mod notify;
 mod protect;
-mod quiet;
 mod release;
 pub(crate) mod settings;
 pub(crate) mod slo;
@@ -51,7 +51,7 @@ use lull_core::Nanos;
 use lull_engine::family::{GUARDIAN, SUPERVISOR};
 use lull_engine::hold_gate;
 use lull_engine::memory::aim::Begins;
-use lull_engine::memory::shed::Shed;
+use lull_engine::memory::leftover::Leftover;
 use lull_linux::cgroup::{CPU_QUOTA, FREEZE, GroupName, JobGroup, Reach};
 use lull_linux::clock;
 use lull_linux::gate::stop;
@@ -197,7 +197,7 @@ fn wants_summary(settings: &RunSettings) -> bool {
 struct Started {
     front: Front,
     group: Option<JobGroup>,
-    shed: Shed,
+    leftover: Leftover,
     queues: Queues,
     guardian_channel: GuardianChannel,
     release_leftovers: bool,
@@ -224,7 +224,7 @@ impl Started {
             outcome.lost_supervisor.is_none() && (outcome.summary.is_some() || !wants_summary)
         });
         if is_over || !is_tended {
-            hold_gate::remove_if_empty(self.group, &self.shed);
+            hold_gate::remove_if_empty(self.group, &self.leftover);
         }
         (outcome, queues, left)
     }
@@ -360,11 +360,11 @@ fn start(
         let _ = nix::sys::prctl::set_child_subreaper(true);
     }
     let status = status_line(settings);
-    let shed = Shed { aim: settings.memory, born };
+    let leftover = Leftover { aim: settings.memory, born };
     let heritage = Heritage {
         shared: Arc::clone(&shared),
         groups: paths,
-        shed,
+        leftover,
         queues: Arc::clone(&queues),
         terminal_rows: status.rows(),
     };
@@ -433,7 +433,7 @@ fn start(
         let status = cannot_run(&error, words);
         let _ = nix::sys::wait::waitpid(job, None);
         release(&queues);
-        hold_gate::remove_if_empty(group.begun(), &shed);
+        hold_gate::remove_if_empty(group.begun(), &leftover);
         front::end_like(Ending::Exited(status));
     }
     let group = group.begun();
@@ -450,7 +450,7 @@ fn start(
     };
     let front = Front::new(job, signals, helpers, status, relay);
     let release_leftovers = settings.asked.holding.release_leftovers;
-    Ok(Started { front, group, shed, queues, guardian_channel, release_leftovers })
+    Ok(Started { front, group, leftover, queues, guardian_channel, release_leftovers })
 }
 
 /// Forks the job up to the point where it waits for the word to go.
@@ -555,7 +555,7 @@ fn wait_for(channel: &Channel, is_it: impl Fn(&[u8]) -> bool) {
 struct Heritage {
     shared: Arc<Shared>,
     groups: Vec<PathBuf>,
-    shed: Shed,
+    leftover: Leftover,
     queues: Queues,
     terminal_rows: Option<u16>,
 }
@@ -579,7 +579,7 @@ impl Heritage {
         keep.extend(listener.as_ref().map(|listener| listener.as_raw_fd()));
         keep.extend(terminal.as_ref().map(|(fd, _)| fd.as_raw_fd()));
         let (shared, groups) = (Arc::clone(&self.shared), self.groups.clone());
-        let (queues, shed) = (Arc::clone(&self.queues), self.shed);
+        let (queues, leftover) = (Arc::clone(&self.queues), self.leftover);
         let pid = helper::spawn(GUARDIAN, &keep, move || {
             let group = open_groups(&groups);
             Guardian {
@@ -588,7 +588,7 @@ impl Heritage {
                 awaits_listener,
                 shared,
                 group,
-                shed,
+                leftover,
                 queues,
                 supervisor,
                 terminal,

@@ -1,7 +1,7 @@
 //! All disks, and the job's trapped calls that wait for them.
 //!
-//! The gate's decider asks [`Disks::on_trap`] about calls that did not pass at once; the loop thread gives the disks their turns
-//! ([`resource`](super::resource)), which pass the calls whose turn has come.
+//! The gate's decider asks `Disks::on_trap` about calls that did not pass at once; the loop thread gives the disks their turns
+//! (`resource`), which pass the calls whose turn has come.
 //!
 //! A call is looked at as little as possible. While every disk admits without a bound the gate is open, and nothing but the
 //! mapped sensor records is read. Only when some disk holds back or counts is the call's file looked up, and only when its disk
@@ -27,7 +27,7 @@ use lull_linux::topology::{DevT, Topology};
 use super::Disk;
 use super::start::Sensors;
 use crate::family::Family;
-use crate::memory::link::Pages;
+use crate::memory::exchange::Pages;
 use crate::open::Open;
 use crate::reader::{ReadAhead, Reader};
 use crate::report::disk::GateCounts;
@@ -46,7 +46,7 @@ pub(super) struct Waiter {
     pub(super) checked: Nanos,
     pub(super) disk: usize,
     pub(super) bytes: u64,
-    /// It queues when this is written ([`want_written`](crate::memory::link::Link::want_written)).
+    /// It queues when this is written ([`want_written`](crate::memory::exchange::Exchange::want_written)).
     pub(super) unwritten: Option<u64>,
 }
 

@@ -10,7 +10,7 @@ use lull_linux::topology::DevT;
 
 use super::Disk;
 use super::calls::{CALL_AT_MOST, Disks, Waiter, find_disk};
-use crate::memory::link::Wish;
+use crate::memory::exchange::Wish;
 use crate::promise::Account;
 use crate::report::Report;
 use crate::report::disk::bound_text;

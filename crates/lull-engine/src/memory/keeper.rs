@@ -32,8 +32,8 @@ use lull_linux::root::Root;
 use lull_linux::topology::DevT;
 
 use super::aim::MemoryAim;
-use super::inherit;
-use super::link::{Cause, Link};
+use super::already_dirty;
+use super::exchange::{Cause, Exchange};
 use crate::family::Family;
 use crate::lock::lock;
 use crate::report::memory::MemorySummary;
@@ -67,7 +67,7 @@ pub(super) enum Order {
 /// The thread's state.
 pub(super) struct Keeper {
     sensor: PageSensor,
-    link: Arc<Link>,
+    exchange: Arc<Exchange>,
     family: Family,
     keep: KeptPages<Chunk>,
     aim: MemoryAim,
@@ -91,14 +91,14 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(aim: MemoryAim, sensor: PageSensor, link: Arc<Link>, family: Family) -> Self {
+    pub(super) fn new(aim: MemoryAim, sensor: PageSensor, exchange: Arc<Exchange>, family: Family) -> Self {
         let hold = aim.longest_hold.map(|longest| {
             // Beside a foreground that leaves no gap the job writes next to nothing.
             Hold::new(HoldSetting { longest, floor: Nanos::from_millis(1), ..HoldSetting::default() })
         });
         Self {
             sensor,
-            link,
+            exchange,
             family,
             keep: KeptPages::new(aim.cache_keep_bytes / page_bytes()),
             aim,
@@ -120,15 +120,15 @@ impl Keeper {
 
     /// Until the handle is gone.
     pub(super) fn run(mut self, orders: &Receiver<Order>, shown: &Mutex<MemorySummary>) {
-        self.link.begin();
+        self.exchange.begin();
         self.inherit(clock::now());
         loop {
-            wait([self.sensor.wake_fd(), self.link.to_keeper().as_raw_fd()], self.timeout(clock::now()));
+            wait([self.sensor.wake_fd(), self.exchange.to_keeper().as_raw_fd()], self.timeout(clock::now()));
             self.sensor.drain();
-            self.link.to_keeper().take();
+            self.exchange.to_keeper().take();
             let now = clock::now();
             // Before the look: what was dirty by then is in it.
-            let wanted = self.link.wanted();
+            let wanted = self.exchange.wanted();
             self.look(now);
             let order = orders.try_recv();
             if matches!(order, Ok(Order::Settle(_))) {
@@ -137,7 +137,7 @@ impl Keeper {
             self.follow_shortage(now);
             self.write_back(now);
             if self.cleaner.pages() * page_bytes() <= ONE_PIECE {
-                self.link.set_written(wanted);
+                self.exchange.set_written(wanted);
             }
             let mut drops = self.keep.excess(now);
             drops.extend(self.left_over.due(now));
@@ -155,12 +155,12 @@ impl Keeper {
 
     /// Takes over what the job made dirty before.
     fn inherit(&mut self, now: Nanos) {
-        for (chunk, pages) in inherit::dirty_pages(self.family.pids()) {
+        for (chunk, pages) in already_dirty::dirty_pages(self.family.pids()) {
             self.inherited += pages.count();
             self.cleaner.dirtied(now, chunk, &pages);
         }
         // From now on the job's end waits for them.
-        self.link.set_clean(self.cleaner.pages() == 0);
+        self.exchange.set_clean(self.cleaner.pages() == 0);
     }
 
     fn timeout(&self, now: Nanos) -> Duration {
@@ -177,14 +177,16 @@ impl Keeper {
     /// While the foreground wants memory, what is clean goes before anything has to be paged out, and what is dirty is written so
     /// that it can go; so is what the job itself waits for.
     fn follow_shortage(&mut self, now: Nanos) {
-        let is_short = self.link.is_short(now);
+        let is_short = self.exchange.is_short(now);
         let bytes = match (self.settled, is_short) {
             (true, _) => 0,
             (false, true) => self.aim.cache_keep_bytes.min(SHORT_KEEP_BYTES),
-            (false, false) => self.aim.may_keep(self.keep.pages() * page_bytes(), self.link.unused_bytes()),
+            (false, false) => {
+                self.aim.may_keep(self.keep.pages() * page_bytes(), self.exchange.unused_bytes())
+            }
         };
         self.keep.set_bound(bytes / page_bytes());
-        let is_wanted = !self.link.is_written(self.link.wanted());
+        let is_wanted = !self.exchange.is_written(self.exchange.wanted());
         self.cleaner.hurry(self.settled || is_short || is_wanted);
     }
 
@@ -226,7 +228,7 @@ impl Keeper {
                 Err(_) => self.cleaner.written(&portion),
             }
         }
-        for ticket in self.link.take_granted() {
+        for ticket in self.exchange.take_granted() {
             let Some(portion) = self.asked.remove(&ticket) else { continue };
             let started = self
                 .open(now, &portion.chunk)
@@ -239,21 +241,21 @@ impl Keeper {
                 Err(_) => self.cleaner.written(&portion),
             }
         }
-        let pace = Pace::within(self.link.window_bytes());
+        let pace = Pace::within(self.exchange.window_bytes());
         while self.asked.len() + self.writing.len() < pace.in_flight {
             let Some(portion) = self.cleaner.next(now, pace.bytes / page_bytes()) else { break };
             match self.open(now, &portion.chunk).and_then(|file| pending(&file, &portion)) {
                 Ok((0, 0)) => self.written(now, &portion, false),
                 Ok((0, _)) => self.writing.push(portion),
                 Ok(_) => {
-                    let ticket = self.link.ask(portion.chunk.dev, portion.pages.count() * page_bytes());
+                    let ticket = self.exchange.ask(portion.chunk.dev, portion.pages.count() * page_bytes());
                     self.asked.insert(ticket, portion);
                 }
                 // Gone, or of a file system that cannot be opened by handle: the kernel writes it.
                 Err(_) => self.cleaner.written(&portion),
             }
         }
-        self.link.set_clean(self.cleaner.pages() == 0);
+        self.exchange.set_clean(self.cleaner.pages() == 0);
     }
 
     /// A portion is no longer being written. What somebody made dirty again meanwhile is written again.
@@ -271,11 +273,11 @@ impl Keeper {
     /// kernel's own bounds are enough, and the job is as fast as without lull.
     fn hold(&mut self, now: Nanos) {
         let Some(hold) = &mut self.hold else { return };
-        let is_harmful = self.cleaner.is_over() && !Pace::within(self.link.window_bytes()).is_wide();
+        let is_harmful = self.cleaner.is_over() && !Pace::within(self.exchange.window_bytes()).is_wide();
         let state = if is_harmful { State::Foreground } else { State::Idle };
         match hold.step(now, self.sensor.counts().dirtied, state, true) {
-            Some(HoldAction::Hold) => self.link.hold(Cause::Dirty, now.plus(self.longest_hold)),
-            Some(HoldAction::Release) => self.link.hold(Cause::Dirty, Nanos::ZERO),
+            Some(HoldAction::Hold) => self.exchange.hold(Cause::Dirty, now.plus(self.longest_hold)),
+            Some(HoldAction::Release) => self.exchange.hold(Cause::Dirty, Nanos::ZERO),
             None => {}
         }
     }

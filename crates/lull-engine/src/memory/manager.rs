@@ -14,10 +14,10 @@ use lull_linux::sense::memory::MemorySensor;
 use lull_linux::sense::pressure::OthersPressure;
 
 use super::aim::MemoryAim;
+use super::exchange::Exchange;
 use super::keeper::{Keeper, Order};
-use super::launder::Launderer;
-use super::link::Link;
-use super::room::{RoomKeeper, RoomLine, RoomOrder, RoomOrders, RoomShown};
+use super::limit::{LimitKeeper, LimitLine, LimitOrder, LimitOrders, LimitShown};
+use super::swap_ahead::SwapAheadThread;
 use crate::family::Family;
 use crate::lock::lock;
 use crate::nudge::Nudge;
@@ -40,8 +40,8 @@ pub(super) const NO_GROUP: &str =
 /// The handle to the thread; without it the thread ends.
 pub(crate) struct Memory {
     orders: Sender<Order>,
-    room: Arc<Mutex<RoomShown>>,
-    pub(crate) link: Arc<Link>,
+    room: Arc<Mutex<LimitShown>>,
+    pub(crate) exchange: Arc<Exchange>,
     shown: Arc<Mutex<MemorySummary>>,
     failure: Receiver<SensorError>,
     settled: Option<Nanos>,
@@ -58,7 +58,7 @@ impl Memory {
         family: Family,
         group: Option<MemoryGroup>,
         to_loop: Arc<Nudge>,
-        (to_room, room_orders): (Arc<RoomLine>, RoomOrders),
+        (to_room, room_orders): (Arc<LimitLine>, LimitOrders),
     ) -> Result<Self, &'static str> {
         let job_group = family.group_id().ok_or(NO_GROUP)?;
         let bound_pages = aim.cache_keep_bytes.min(aim.dirty_bytes) / page_bytes();
@@ -67,15 +67,15 @@ impl Memory {
         let (orders, received) = channel();
         let (failed, failure) = channel();
         let nudge = || Nudge::new().map_err(|_| "no event counter for the page cache");
-        let link = Arc::new(Link::new(to_loop, [nudge()?, nudge()?]));
+        let exchange = Arc::new(Exchange::new(to_loop, [nudge()?, nudge()?]));
         let shown = Arc::new(Mutex::new(MemorySummary::default()));
-        let room = Arc::new(Mutex::new(RoomShown::default()));
-        start_room(aim, &family, group, (&link, &room), room_orders);
-        let (linked, showing) = (Arc::clone(&link), Arc::clone(&shown));
+        let room = Arc::new(Mutex::new(LimitShown::default()));
+        start_room(aim, &family, group, (&exchange, &room), room_orders);
+        let (linked, showing) = (Arc::clone(&exchange), Arc::clone(&shown));
         thread::start(move || match at_normal_priority(|| PageSensor::load(&settings)) {
             Ok(sensor) => {
                 // Nobody keeps room any more: the job has ended.
-                let _ = to_room.send(RoomOrder::Shed(aim));
+                let _ = to_room.send(LimitOrder::Leftover(aim));
                 drop(to_room);
                 Keeper::new(aim, sensor, linked, family).run(&received, &showing);
             }
@@ -84,7 +84,7 @@ impl Memory {
                 let _ = failed.send(error);
             }
         });
-        Ok(Self { orders, room, link, shown, failure, settled: None })
+        Ok(Self { orders, room, exchange, shown, failure, settled: None })
     }
 
     /// Why there is no observer, once.
@@ -94,7 +94,7 @@ impl Memory {
 
     /// What became of the job's pages so far.
     pub(crate) fn summary(&self) -> MemorySummary {
-        let RoomShown { ceiling_bytes, given_bytes, laundered_bytes } = *lock(&self.room);
+        let LimitShown { ceiling_bytes, given_bytes, laundered_bytes } = *lock(&self.room);
         let pages = *lock(&self.shown);
         MemorySummary { ceiling_bytes, given_bytes, laundered_bytes, ..pages }
     }
@@ -103,8 +103,8 @@ impl Memory {
     /// that is still being loaded: it has seen nothing.
     pub(crate) fn settle(&self) {
         let (done, is_done) = sync_channel(1);
-        if self.link.is_at_work() && self.orders.send(Order::Settle(done)).is_ok() {
-            self.link.to_keeper().give();
+        if self.exchange.is_at_work() && self.orders.send(Order::Settle(done)).is_ok() {
+            self.exchange.to_keeper().give();
             // A thread that is late goes on behind our back.
             let _ = is_done.recv_timeout(SETTLE);
         }
@@ -119,7 +119,7 @@ impl Memory {
                 *self.settled.insert(now)
             }
         };
-        self.link.is_clean() || now.since(since) >= LINGER
+        self.exchange.is_clean() || now.since(since) >= LINGER
     }
 }
 
@@ -128,8 +128,8 @@ fn start_room(
     aim: MemoryAim,
     family: &Family,
     group: Option<MemoryGroup>,
-    (link, shown): (&Arc<Link>, &Arc<Mutex<RoomShown>>),
-    orders: RoomOrders,
+    (exchange, shown): (&Arc<Exchange>, &Arc<Mutex<LimitShown>>),
+    orders: LimitOrders,
 ) {
     let root = Root::real();
     let limits = group.as_ref().map(MemoryGroup::limited_ancestors).unwrap_or_default();
@@ -138,18 +138,19 @@ fn start_room(
     if let Some(group) = group.clone().filter(|_| aim.cleans) {
         let family = family.clone();
         let processes = ProcessMemory::new(Box::new(move || family.pids()));
-        let launderer = Launderer::new(root.clone(), group, processes, Arc::clone(link), Arc::clone(shown));
-        thread::start(move || launderer.run());
+        let swap_ahead_thread =
+            SwapAheadThread::new(root.clone(), group, processes, Arc::clone(exchange), Arc::clone(shown));
+        thread::start(move || swap_ahead_thread.run());
     }
     let family = family.clone();
     let job = thresholds::choose(&root, group.clone(), Box::new(move || family.pids()));
     let room = MemoryLimit::new(aim.room).with_batch(aim.batch_bytes);
-    let keeper = RoomKeeper::new(
+    let keeper = LimitKeeper::new(
         room,
         aim.longest_hold,
         (sensor, pressure),
         (job, group),
-        Arc::clone(link),
+        Arc::clone(exchange),
         Arc::clone(shown),
     );
     thread::start(move || keeper.run(orders));
@@ -157,7 +158,7 @@ fn start_room(
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        self.link.end();
+        self.exchange.end();
         self.settle();
     }
 }

@@ -24,7 +24,7 @@ impl MemoryResource {
 impl Resource for MemoryResource {
     fn turn(&mut self, now: Nanos, _was_held: bool) -> Option<Nanos> {
         self.news.extend(self.start.finish().map(|why| News::Note(why.to_owned())));
-        let until = self.start.link().and_then(|link| link.hold_until(now));
+        let until = self.start.exchange().and_then(|exchange| exchange.hold_until(now));
         self.held = until.is_some();
         until
     }

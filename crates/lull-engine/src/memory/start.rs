@@ -9,13 +9,13 @@
 //!
 //! ```text
 //!             1 s             32 MiB in memory
-//!   begun ──────────▶ small ──────────────────▶ managed: observer, room, launderer
+//!   begun ──────────▶ small ──────────────────▶ managed: observer, limit, swap ahead
 //!                       │                          │ the job ends
 //!                       ▼ the job ends             ▼
 //!       page cache stays, up to --cache-keep    all of the job's page cache goes
 //! ```
 //! What a job brings in before the observer stands has no names. But it is charged to the job's memory group, so the group is made to
-//! give it back: once when the observer stands, and when it is removed ([`shed`](super::shed)).
+//! give it back: once when the observer stands, and when it is removed ([`leftover`](super::leftover)).
 //!
 //! Units: bytes. Edge cases: a page that another program brought in before is charged to that one, so reading it makes nobody large. What lull has read ahead counts though
 //! it may be gone again. Without
@@ -38,9 +38,9 @@ use lull_linux::root::Root;
 use lull_linux::sense::fallback::JobIo;
 
 use super::aim::{Begins, LARGE_BYTES, MemoryAim, SHORT_JOB};
-use super::link::{Link, Pages};
+use super::exchange::{Exchange, Pages};
+use super::limit::{LimitLine, LimitOrder};
 use super::manager::{Memory, NO_GROUP};
-use super::room::{RoomLine, RoomOrder};
 use super::thresholds::{Passed, Setter};
 use crate::family::Family;
 use crate::nudge::Nudge;
@@ -112,10 +112,10 @@ type Started = Result<Memory, &'static str>;
 pub struct MemoryStart {
     begins: Begins,
     /// To the thread that keeps room; without it that ends.
-    to_room: Arc<RoomLine>,
+    to_room: Arc<LimitLine>,
     /// Whether that thread is at work.
     has_begun: Arc<AtomicBool>,
-    /// Where the disks find the link.
+    /// Where the disks find the exchange.
     pages: Pages,
     pending: Option<Receiver<Started>>,
     memory: Option<Memory>,
@@ -134,7 +134,7 @@ impl MemoryStart {
         (pages, nudge): (&Pages, &Arc<Nudge>),
     ) -> Result<Self, &'static str> {
         family.group_id().ok_or(NO_GROUP)?;
-        let (to_room, orders) = RoomLine::new().map_err(|_| "no event counter for the job's memory")?;
+        let (to_room, orders) = LimitLine::new().map_err(|_| "no event counter for the job's memory")?;
         let to_room = Arc::new(to_room);
         let has_begun = Arc::new(AtomicBool::new(false));
         let start = {
@@ -183,13 +183,13 @@ impl MemoryStart {
 
     fn manage(&mut self, memory: Memory) {
         // The disks are told once.
-        let _ = self.pages.0.set(Arc::clone(&memory.link));
+        let _ = self.pages.0.set(Arc::clone(&memory.exchange));
         self.memory = Some(memory);
     }
 
     /// Where pieces wait for their turn, once something is managed.
-    pub(crate) fn link(&self) -> Option<&Link> {
-        self.memory.as_ref().map(|memory| &*memory.link)
+    pub(crate) fn exchange(&self) -> Option<&Exchange> {
+        self.memory.as_ref().map(|memory| &*memory.exchange)
     }
 
     /// Sets other thresholds, as long as this lives; before anything is managed, for then.
@@ -197,7 +197,7 @@ impl MemoryStart {
         let (to_room, has_begun) = (Arc::downgrade(&self.to_room), Arc::clone(&self.has_begun));
         Box::new(move |setting| {
             let Some(to_room) = to_room.upgrade() else { return Passed::ToNobody };
-            if to_room.send(RoomOrder::Set(setting)).is_err() {
+            if to_room.send(LimitOrder::Set(setting)).is_err() {
                 return Passed::ToNobody;
             }
             if has_begun.load(Ordering::Acquire) { Passed::InForce } else { Passed::Waits(large_enough()) }

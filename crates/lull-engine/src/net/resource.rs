@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lull_core::Nanos;
 use lull_linux::seccomp::Trap;
 
-use super::room::wait_for;
+use super::waiting_room::wait_for;
 use super::when_used::WhenUsed;
 use super::{Net, NetAim};
 use crate::family::Family;

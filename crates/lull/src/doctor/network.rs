@@ -1,7 +1,7 @@
 //! What becomes of a job's traffic here, tried: the programs are loaded, attached to nothing of the job, and go again.
 
 use lull_bpf::{Congestion, NetSensor, NetSettings};
-use lull_linux::gate::room::Room;
+use lull_linux::gate::waiting_room::WaitingRoomDevice;
 use lull_linux::probe::{Facts, InterfaceFacts};
 use lull_linux::tun::{self, Layer};
 use nix::net::if_::if_nametoindex;
@@ -119,7 +119,7 @@ fn try_room(sensor: &mut NetSensor) -> Result<(), String> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| words(&error))?;
     let (_device, name) = tun::open("trial%d", Layer::Packets).map_err(|error| words(&error))?;
     let index = if_nametoindex(name.as_str()).map_err(|error| words(&error))?;
-    let _room = Room::open(index).map_err(|error| words(&error))?;
+    let _room = WaitingRoomDevice::open(index).map_err(|error| words(&error))?;
     let interface = sensor.watch(0, index).map_err(|error| words(&error))?;
     sensor.hold_datagrams(&interface, index).map_err(|error| words(&error))
 }

@@ -28,7 +28,7 @@ use lull_linux::topology::cpus::CpuSet;
 use super::messages::ToGuardian;
 use super::net::queues::{Queues, release};
 use lull_engine::hold_gate::{is_empty, remove_if_empty};
-use lull_engine::memory::shed::Shed;
+use lull_engine::memory::leftover::Leftover;
 
 /// How often a job without listener is looked for.
 const LOOK_MS: i32 = 300;
@@ -45,7 +45,7 @@ pub(crate) struct Guardian {
     pub(crate) shared: Arc<Shared>,
     pub(crate) group: Option<JobGroup>,
     /// What the job may not leave in memory.
-    pub(crate) shed: Shed,
+    pub(crate) leftover: Leftover,
     /// Interfaces whose queue goes back to what it was when the job has ended.
     pub(crate) queues: Queues,
     /// Readable once the supervisor is dead; `None` if it is dead already.
@@ -160,7 +160,7 @@ impl Guardian {
             }
         }
         release(&self.queues);
-        remove_if_empty(self.group, &self.shed);
+        remove_if_empty(self.group, &self.leftover);
     }
 }
 

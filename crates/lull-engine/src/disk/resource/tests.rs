@@ -23,7 +23,7 @@ use super::super::start::Sensors;
 use super::super::{DiskTraits, Sensor};
 use super::*;
 use crate::family::Family;
-use crate::memory::link::Pages;
+use crate::memory::exchange::Pages;
 use crate::reader::ReadAhead;
 use crate::resource::Verdict;
 

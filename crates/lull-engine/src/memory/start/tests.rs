@@ -64,7 +64,7 @@ fn a_job_whose_group_is_gone_has_nothing() {
 
 #[test]
 fn thresholds_wait_until_somebody_keeps_to_them() {
-    let (to_room, orders) = RoomLine::new().unwrap();
+    let (to_room, orders) = LimitLine::new().unwrap();
     let has_begun = Arc::new(AtomicBool::new(false));
     let start = MemoryStart {
         pages: Pages::default(),

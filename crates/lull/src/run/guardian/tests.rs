@@ -15,7 +15,7 @@ fn guardian() -> (Channel, Guardian) {
         awaits_listener: true,
         shared: Arc::new(Shared::new().unwrap()),
         group: None,
-        shed: Shed { aim: None, born: Nanos::ZERO },
+        leftover: Leftover { aim: None, born: Nanos::ZERO },
         queues: Queues::default(),
         supervisor: None,
         terminal: None,

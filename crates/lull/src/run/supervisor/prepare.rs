@@ -14,15 +14,15 @@ use super::aims::{hold_by, net_aim};
 use super::front_channel::FrontChannel;
 use super::inputs::Inputs;
 use crate::run::adjust;
+use crate::run::first_look::FirstLook;
 use crate::run::net::queues::Queues;
-use crate::run::quiet::Quiet;
 use crate::run::release::{self, Wishes};
 use crate::run::settings::{LendNet, RunSettings};
 use crate::run::slo::{Complaints, Slo};
 use lull_engine::family::Family;
 use lull_engine::hold_gate::HoldGate;
 use lull_engine::memory::aim::{Begins, MemoryAim};
-use lull_engine::memory::link::Pages;
+use lull_engine::memory::exchange::Pages;
 use lull_engine::memory::start::MemoryStart;
 use lull_engine::net::Net;
 use lull_engine::nudge::Nudge;
@@ -43,7 +43,7 @@ pub(crate) struct Prepared {
     /// The marks that this process was born with.
     pub(crate) plain: Plain,
     /// A first look at the disks.
-    pub(crate) quiet: Option<Quiet>,
+    pub(crate) quiet: Option<FirstLook>,
     pub(crate) nudge: Arc<Nudge>,
     /// The user's own measure, and what is wrong with it.
     pub(crate) slo: (Option<Slo>, Complaints),
@@ -66,7 +66,7 @@ pub(crate) fn prepare(inputs: Inputs) -> Option<Prepared> {
     let plain = Plain::of_self();
     // SAFETY: plain integers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
-    let quiet = settings.watches_disks.then(Quiet::begin);
+    let quiet = settings.watches_disks.then(FirstLook::begin);
     let nudge = Nudge::new().map(Arc::new).ok()?;
     // The user's measure is not background: it begins before this process is.
     let slo = start_measure(&settings, &mut front, &nudge);

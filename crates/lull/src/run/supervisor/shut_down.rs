@@ -8,7 +8,7 @@ use super::running::{Ending, Running};
 use crate::run::net::queues::release as release_queues;
 use crate::run::release;
 use lull_engine::lock::lock;
-use lull_engine::memory::shed::Shed;
+use lull_engine::memory::leftover::Leftover;
 
 /// How long an answer to `lull set` may take to be written before this process ends.
 const GOODBYE: std::time::Duration = std::time::Duration::from_millis(100);
@@ -24,7 +24,7 @@ pub(crate) fn shut_down(running: Running, ending: Ending) {
     match ending {
         Ending::Over => {
             release_queues(&queues);
-            hold.finish(&Shed { aim: settings.memory, born: times.born });
+            hold.finish(&Leftover { aim: settings.memory, born: times.born });
         }
         Ending::LetGo(wish) => {
             let count = release::let_go(&pids, hold.give_up(), plain);

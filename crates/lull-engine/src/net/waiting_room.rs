@@ -22,7 +22,7 @@ use lull_core::{
     Nanos, QueueBound, StartRule, State, Variant, WaitingRoom, WaitingRoomSetting, derive_state,
 };
 use lull_linux::clock;
-use lull_linux::gate::room::Room;
+use lull_linux::gate::waiting_room::WaitingRoomDevice;
 
 use super::cost::{COST_PACKETS, Cost};
 use crate::lock::lock;
@@ -63,13 +63,13 @@ struct Orders {
 }
 
 /// The thread, seen from outside. Its room is emptied and gone when this is dropped.
-pub(super) struct RoomThread {
+pub(super) struct WaitingRoomThread {
     orders: Arc<Orders>,
     outcome: Arc<OnceLock<Result<(), String>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl RoomThread {
+impl WaitingRoomThread {
     /// Begins to make a room.
     pub(super) fn start(keeping: Keeping) -> Result<Self, String> {
         let nudge = Nudge::new().map_err(|error| error.to_string())?;
@@ -77,7 +77,7 @@ impl RoomThread {
         let outcome = Arc::new(OnceLock::new());
         let (ordered, told) = (Arc::clone(&orders), Arc::clone(&outcome));
         let started = std::thread::Builder::new().name("net-room".to_owned()).spawn(move || {
-            let opened = Room::open(keeping.index).and_then(|room| Ok((room.giver()?, room)));
+            let opened = WaitingRoomDevice::open(keeping.index).and_then(|room| Ok((room.giver()?, room)));
             let outcome = opened.as_ref().map(|_| ()).map_err(ToString::to_string);
             if let Ok((giver, room)) = opened {
                 keeping.interface.set_giver(giver);
@@ -124,7 +124,7 @@ impl RoomThread {
     }
 }
 
-impl Drop for RoomThread {
+impl Drop for WaitingRoomThread {
     fn drop(&mut self) {
         self.orders.stop.store(true, Ordering::SeqCst);
         self.orders.nudge.give();
@@ -144,7 +144,7 @@ pub(crate) fn wait_for(rooms: &[mpsc::Receiver<()>]) {
 }
 
 struct Keeper {
-    room: Room,
+    room: WaitingRoomDevice,
     keeping: Keeping,
     parlour: WaitingRoom,
     waiting: VecDeque<Vec<u8>>,
@@ -156,7 +156,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn new(room: Room, keeping: Keeping) -> Self {
+    fn new(room: WaitingRoomDevice, keeping: Keeping) -> Self {
         let setting = WaitingRoomSetting {
             longest: keeping.longest,
             batch: keeping.batch,

@@ -23,7 +23,7 @@ use lull_linux::gate::writeback;
 const FILES: usize = 256;
 /// Looks at each: some microseconds each.
 const LOOKS: u32 = 4096;
-/// The right to write in the mode of a descriptor's link.
+/// The right to write in the mode of a descriptor's exchange.
 const FOR_WRITING: u32 = 0o200;
 
 /// The dirty pages of all files that these processes have open for writing.
@@ -45,14 +45,14 @@ pub(super) fn dirty_pages(pids: impl IntoIterator<Item = i32>) -> Vec<(Chunk, Pa
 }
 
 /// The regular file behind a descriptor that may write.
-fn written_file(link: &Path) -> Option<(FileId, File)> {
-    let may_write = link.symlink_metadata().ok()?.permissions().mode() & FOR_WRITING != 0;
+fn written_file(exchange: &Path) -> Option<(FileId, File)> {
+    let may_write = exchange.symlink_metadata().ok()?.permissions().mode() & FOR_WRITING != 0;
     // Opening anything else may do more than open it.
-    if !may_write || !link.metadata().ok()?.is_file() {
+    if !may_write || !exchange.metadata().ok()?.is_file() {
         return None;
     }
     let mut options = std::fs::OpenOptions::new();
-    let file = options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOATIME).open(link).ok()?;
+    let file = options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOATIME).open(exchange).ok()?;
     Some((FileId::of(&file).ok()?, file))
 }
 

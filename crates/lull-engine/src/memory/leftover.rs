@@ -18,16 +18,16 @@ use lull_linux::clock;
 
 use super::aim::{Begins, LARGE_BYTES, MemoryAim, SHORT_JOB};
 
-/// What has to be known to shed.
+/// What has to be known to leftover.
 #[derive(Clone, Copy, Debug)]
-pub struct Shed {
+pub struct Leftover {
     /// `None`: the job's memory is left to the kernel.
     pub aim: Option<MemoryAim>,
     /// When the job began.
     pub born: Nanos,
 }
 
-impl Shed {
+impl Leftover {
     /// No process is left in the group: takes what it may not leave.
     pub fn from(&self, group: &JobGroup) {
         if let Some((aim, memory)) = self.aim.zip(group.memory()) {

@@ -10,7 +10,7 @@ fn has(signals: u64) -> Look {
 
 /// The job is held from 0 on, and looked at every 10 ms of `millis`; when it ran, in turns.
 fn ran(millis: u64, untaken: impl Fn(u64) -> u64) -> Vec<u64> {
-    let mut spare = Spare::default();
+    let mut spare = SignalTurn::default();
     let at = |milli: u64| Nanos::from_secs(1).plus(MS.times(milli));
     (0..millis / 10)
         .map(|turn| turn * 10)
@@ -36,7 +36,7 @@ fn a_signal_that_is_never_taken_counts_once_and_another_one_again() {
 
 #[test]
 fn a_short_hold_is_not_looked_into() {
-    let mut spare = Spare::default();
+    let mut spare = SignalTurn::default();
     for milli in 0..1_000 {
         let is_held = milli % 100 < 90;
         spare.turn(Nanos::from_secs(1).plus(MS.times(milli)), is_held, || panic!("looked"));

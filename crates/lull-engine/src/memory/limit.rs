@@ -27,7 +27,7 @@ use lull_linux::sense::pressure::{OthersPressure, Trigger};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::aim::MemoryAim;
-use super::link::{Cause, Link};
+use super::exchange::{Cause, Exchange};
 use crate::lock::lock;
 use crate::nudge::Nudge;
 
@@ -51,7 +51,7 @@ fn own_waits() -> u64 {
 
 /// What is told about the job's memory as a whole, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RoomShown {
+pub(crate) struct LimitShown {
     /// What the job may have; `None`: anything.
     pub(crate) ceiling_bytes: Option<u64>,
     /// Taken from the job for the foreground.
@@ -62,37 +62,37 @@ pub(crate) struct RoomShown {
 
 /// To the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RoomOrder {
+pub(crate) enum LimitOrder {
     /// Other thresholds are in force.
     Set(MemoryThresholds),
     /// Take out of the page cache what the job brought in, but for what may stay: nobody knows the pages, only the job's memory group.
-    Shed(MemoryAim),
+    Leftover(MemoryAim),
 }
 
 /// Orders on their way to the thread; it ends when this is dropped.
-pub(crate) struct RoomLine {
-    orders: Option<Sender<RoomOrder>>,
+pub(crate) struct LimitLine {
+    orders: Option<Sender<LimitOrder>>,
     nudge: Arc<Nudge>,
 }
 
-impl RoomLine {
+impl LimitLine {
     /// The line, and the thread's end of it.
-    pub(super) fn new() -> nix::Result<(Self, RoomOrders)> {
+    pub(super) fn new() -> nix::Result<(Self, LimitOrders)> {
         let (orders, received) = channel();
         let nudge = Arc::new(Nudge::new()?);
-        let theirs = RoomOrders { orders: received, nudge: Arc::clone(&nudge) };
+        let theirs = LimitOrders { orders: received, nudge: Arc::clone(&nudge) };
         Ok((Self { orders: Some(orders), nudge }, theirs))
     }
 
     /// Gives an order.
-    pub(crate) fn send(&self, order: RoomOrder) -> Result<(), SendError<RoomOrder>> {
+    pub(crate) fn send(&self, order: LimitOrder) -> Result<(), SendError<LimitOrder>> {
         self.orders.as_ref().map_or(Err(SendError(order)), |line| line.send(order))?;
         self.nudge.give();
         Ok(())
     }
 }
 
-impl Drop for RoomLine {
+impl Drop for LimitLine {
     fn drop(&mut self) {
         self.orders = None;
         self.nudge.give();
@@ -100,8 +100,8 @@ impl Drop for RoomLine {
 }
 
 /// The thread's end of the line.
-pub(super) struct RoomOrders {
-    orders: Receiver<RoomOrder>,
+pub(super) struct LimitOrders {
+    orders: Receiver<LimitOrder>,
     nudge: Arc<Nudge>,
 }
 
@@ -143,7 +143,7 @@ struct Next {
 }
 
 /// The thread's state.
-pub(super) struct RoomKeeper {
+pub(super) struct LimitKeeper {
     sensor: MemorySensor,
     pressure: OthersPressure,
     job: Box<dyn Thresholds>,
@@ -151,19 +151,19 @@ pub(super) struct RoomKeeper {
     room: MemoryLimit,
     hold: Option<Hold>,
     longest_hold: Nanos,
-    link: Arc<Link>,
-    shown: Arc<Mutex<RoomShown>>,
+    exchange: Arc<Exchange>,
+    shown: Arc<Mutex<LimitShown>>,
 }
 
-impl RoomKeeper {
+impl LimitKeeper {
     /// A keeper of the job's room; `longest_hold` `None`: the job is never held for it.
     pub(super) fn new(
         room: MemoryLimit,
         longest_hold: Option<Nanos>,
         (sensor, pressure): (MemorySensor, OthersPressure),
         (job, group): (Box<dyn Thresholds>, Option<MemoryGroup>),
-        link: Arc<Link>,
-        shown: Arc<Mutex<RoomShown>>,
+        exchange: Arc<Exchange>,
+        shown: Arc<Mutex<LimitShown>>,
     ) -> Self {
         let setting_of = |longest| HoldSetting { longest, floor: FLOOR, ..HoldSetting::default() };
         Self {
@@ -174,18 +174,18 @@ impl RoomKeeper {
             room,
             hold: longest_hold.map(|longest| Hold::new(setting_of(longest))),
             longest_hold: longest_hold.unwrap_or_default(),
-            link,
+            exchange,
             shown,
         }
     }
 
     /// Until the sender of orders is gone.
-    pub(super) fn run(mut self, orders: RoomOrders) {
+    pub(super) fn run(mut self, orders: LimitOrders) {
         // It would wait for pages that are freed too late; a look takes a fraction of a millisecond.
         serve_the_foreground();
         // What the kernel refuses is done by paging out.
         let _ = self.job.set_thresholds(self.room.setting());
-        let RoomOrders { orders, nudge } = orders;
+        let LimitOrders { orders, nudge } = orders;
         // Without a trigger it looks when it is time.
         let mut wakers = Wakers { nudge, trigger: self.pressure.trigger().ok() };
         let mut is_wanted = true;
@@ -195,11 +195,11 @@ impl RoomKeeper {
             // One waking may stand for several orders.
             is_wanted = loop {
                 match orders.try_recv() {
-                    Ok(RoomOrder::Set(setting)) => {
+                    Ok(LimitOrder::Set(setting)) => {
                         self.room.set(setting);
                         let _ = self.job.set_thresholds(setting);
                     }
-                    Ok(RoomOrder::Shed(aim)) => self.shed(&aim),
+                    Ok(LimitOrder::Leftover(aim)) => self.leftover(&aim),
                     Err(error) => break error == TryRecvError::Empty,
                 }
             };
@@ -243,20 +243,20 @@ impl RoomKeeper {
             stalls: scope.stalls.saturating_sub(stalls).saturating_sub(own_waits()),
             stalled: self.pressure.stalled(),
         };
-        self.link.set_unused(scope.unused_bytes);
+        self.exchange.set_unused(scope.unused_bytes);
         let action = self.room.step(now, &view);
         if let Some(hold) = &mut self.hold {
             // It would take back at once what it gives, or have its pages marked as used while they are to go; each look finds
             // it at that again.
             let state = if action.holds { State::Foreground } else { State::Idle };
             match hold.step(now, now.0, state, true) {
-                Some(HoldAction::Hold) => self.link.hold(Cause::Room, now.plus(self.longest_hold)),
-                Some(HoldAction::Release) => self.link.hold(Cause::Room, Nanos::ZERO),
+                Some(HoldAction::Hold) => self.exchange.hold(Cause::Room, now.plus(self.longest_hold)),
+                Some(HoldAction::Release) => self.exchange.hold(Cause::Room, Nanos::ZERO),
                 None => {}
             }
         }
         if action.is_short {
-            self.link.set_short(now, now.plus(SHORTAGE));
+            self.exchange.set_short(now, now.plus(SHORTAGE));
         }
         let Self { pressure, job, .. } = self;
         if action.page_out_bytes == 0 {
@@ -274,7 +274,7 @@ impl RoomKeeper {
     }
 
     /// Only what was not used of late goes: the job may be about to use the rest.
-    fn shed(&mut self, aim: &MemoryAim) {
+    fn leftover(&mut self, aim: &MemoryAim) {
         let clean = self.group.as_ref().and_then(MemoryGroup::stat).map_or(0, |stat| stat.clean_inactive());
         let unused = self.sensor.look().map_or(0, |scope| scope.unused_bytes);
         let excess = clean.saturating_sub(aim.may_keep(clean, unused));
@@ -285,7 +285,7 @@ impl RoomKeeper {
         }
     }
 
-    fn tell(&self, change: impl FnOnce(&mut RoomShown)) {
+    fn tell(&self, change: impl FnOnce(&mut LimitShown)) {
         change(&mut lock(&self.shown));
     }
 }

@@ -45,7 +45,7 @@ const LEAK_BYTES_PER_S: u32 = 10_000;
 const FILL_BYTES: u32 = 128 << 10;
 /// What a packet counts in a bucket beside its length, so that tiny ones are few too.
 const OVERHEAD_BYTES: u16 = 512;
-/// Room for a link header.
+/// WaitingRoomDevice for a link header.
 const HEADER_BYTES: u32 = 64;
 /// An Ethernet header, and where its source and type are.
 const ETHER_BYTES: usize = 14;
@@ -62,7 +62,7 @@ const PRIORITY: libc::c_int = 2;
 
 /// A room. All of it is gone when it is dropped.
 #[derive(Debug)]
-pub struct Room {
+pub struct WaitingRoomDevice {
     device: File,
     index: u32,
     interface: u32,
@@ -75,7 +75,7 @@ pub struct Room {
     taken_bytes: u32,
 }
 
-impl Room {
+impl WaitingRoomDevice {
     /// Makes a room, with a first fill, for the interface with this index, in the calling thread's network namespace. It has no
     /// bound yet.
     ///
@@ -108,7 +108,7 @@ impl Room {
         self.index
     }
 
-    /// The kernel's number of the socket through which [`Room::give`] sends; no other socket ever has it.
+    /// The kernel's number of the socket through which [`WaitingRoomDevice::give`] sends; no other socket ever has it.
     ///
     /// # Errors
     /// Before Linux 4.12.

@@ -15,9 +15,9 @@
 const IN_SERVICE: usize = 11;
 
 /// The counters of all disks at one moment.
-pub(crate) struct Quiet(Option<String>);
+pub(crate) struct FirstLook(Option<String>);
 
-impl Quiet {
+impl FirstLook {
     /// A first look.
     pub(crate) fn begin() -> Self {
         Self(counters())

@@ -4,7 +4,7 @@
 //! ```text
 //!   keeper ──ask(device, ticket)──▶ loop: Resource.step(Arrive) … its turn ──grant──▶ keeper writes the piece
 //!          ──hold_until──────────▶ loop: the job is held until then
-//!   launderer ──ask_launder──▶ loop: … its turn ──grant──▶ launderer writes a piece of the job's memory to swap, unless its disk is not watched
+//!   swap-ahead thread ──ask_swap_ahead──▶ loop: … its turn ──grant──▶ swap-ahead thread writes a piece of the job's memory to swap, unless its disk is not watched
 //!   room   ──short_until─────────▶ keeper: what can go without being written goes now
 //!   loop   ──want_written────────▶ keeper: no dirty page rests … hardly any is left ──written──▶ loop: a call that syncs may queue
 //! ```
@@ -55,10 +55,10 @@ pub(super) enum Cause {
 }
 
 /// See the module.
-pub(crate) struct Link {
+pub(crate) struct Exchange {
     wishes: Mutex<VecDeque<Wish>>,
     granted: Mutex<Vec<Ticket>>,
-    answered_launder: Mutex<Vec<(Ticket, Verdict)>>,
+    answered_swap_ahead: Mutex<Vec<(Ticket, Verdict)>>,
     next_ticket: AtomicU64,
     window_bytes: AtomicU64,
     hold_until_ns: [AtomicU64; 2],
@@ -72,26 +72,26 @@ pub(crate) struct Link {
     over: AtomicBool,
     to_loop: Arc<Nudge>,
     to_keeper: Nudge,
-    to_launderer: Nudge,
+    to_swap_ahead: Nudge,
 }
 
 /// Where the disks find how the job's pages are kept in order, once they are.
 #[derive(Clone, Default)]
-pub struct Pages(pub(super) Arc<OnceLock<Arc<Link>>>);
+pub struct Pages(pub(super) Arc<OnceLock<Arc<Exchange>>>);
 
 impl Pages {
     /// How, if they are.
-    pub(crate) fn get(&self) -> Option<&Arc<Link>> {
+    pub(crate) fn get(&self) -> Option<&Arc<Exchange>> {
         self.0.get()
     }
 }
 
-impl Link {
-    pub(crate) fn new(to_loop: Arc<Nudge>, [to_keeper, to_launderer]: [Nudge; 2]) -> Self {
+impl Exchange {
+    pub(crate) fn new(to_loop: Arc<Nudge>, [to_keeper, to_swap_ahead]: [Nudge; 2]) -> Self {
         Self {
             wishes: Mutex::default(),
             granted: Mutex::default(),
-            answered_launder: Mutex::default(),
+            answered_swap_ahead: Mutex::default(),
             next_ticket: AtomicU64::new(0),
             window_bytes: AtomicU64::new(u64::MAX),
             hold_until_ns: [const { AtomicU64::new(0) }; 2],
@@ -104,7 +104,7 @@ impl Link {
             over: AtomicBool::new(false),
             to_loop,
             to_keeper,
-            to_launderer,
+            to_swap_ahead,
         }
     }
 
@@ -113,9 +113,9 @@ impl Link {
         &self.to_keeper
     }
 
-    /// The launderer's end of the wake-ups.
-    pub(super) const fn to_launderer(&self) -> &Nudge {
-        &self.to_launderer
+    /// The swap-ahead thread's end of the wake-ups.
+    pub(super) const fn to_swap_ahead(&self) -> &Nudge {
+        &self.to_swap_ahead
     }
 
     /// Asks for a piece's turn.
@@ -124,7 +124,7 @@ impl Link {
     }
 
     /// Asks for the turn of a piece of memory that is to be written to swap on this device.
-    pub(super) fn ask_launder(&self, dev: u32, bytes: u64) -> Ticket {
+    pub(super) fn ask_swap_ahead(&self, dev: u32, bytes: u64) -> Ticket {
         self.wish(dev, WRITE | LAUNDER, bytes)
     }
 
@@ -141,17 +141,17 @@ impl Link {
     }
 
     /// The pieces of memory about which something was decided.
-    pub(super) fn take_launder(&self) -> Vec<(Ticket, Verdict)> {
-        std::mem::take(&mut *lock(&self.answered_launder))
+    pub(super) fn take_swap_ahead(&self) -> Vec<(Ticket, Verdict)> {
+        std::mem::take(&mut *lock(&self.answered_swap_ahead))
     }
 
-    /// Ends the launderer.
+    /// Ends the swap-ahead thread.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
-        self.to_launderer.give();
+        self.to_swap_ahead.give();
     }
 
-    /// Whether the launderer is to end.
+    /// Whether the swap-ahead thread is to end.
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
@@ -252,7 +252,7 @@ impl Link {
         let is_piece = ticket.0 & WRITE != 0;
         let is_memory = ticket.0 & LAUNDER != 0;
         match (is_piece, is_memory) {
-            (true, true) => self.answer_launder(ticket, Verdict::Granted),
+            (true, true) => self.answer_swap_ahead(ticket, Verdict::Granted),
             (true, false) => {
                 lock(&self.granted).push(ticket);
                 self.to_keeper.give();
@@ -267,13 +267,13 @@ impl Link {
         if ticket.0 & LAUNDER == 0 {
             self.grant(ticket);
         } else {
-            self.answer_launder(ticket, Verdict::Refused);
+            self.answer_swap_ahead(ticket, Verdict::Refused);
         }
     }
 
-    fn answer_launder(&self, ticket: Ticket, verdict: Verdict) {
-        lock(&self.answered_launder).push((ticket, verdict));
-        self.to_launderer.give();
+    fn answer_swap_ahead(&self, ticket: Ticket, verdict: Verdict) {
+        lock(&self.answered_swap_ahead).push((ticket, verdict));
+        self.to_swap_ahead.give();
     }
 }
 

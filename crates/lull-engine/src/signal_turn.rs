@@ -49,7 +49,7 @@ impl Look {
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Spare {
+pub(crate) struct SignalTurn {
     held_since: Option<Nanos>,
     looked: Nanos,
     every: Nanos,
@@ -58,7 +58,7 @@ pub(crate) struct Spare {
     untaken: HashMap<i32, u64>,
 }
 
-impl Spare {
+impl SignalTurn {
     /// Whether the job runs at `now` although it is to be held.
     pub(crate) fn is_on(&self, now: Nanos) -> bool {
         now < self.until

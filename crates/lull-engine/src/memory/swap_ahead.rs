@@ -23,8 +23,8 @@ use lull_linux::root::Root;
 use lull_linux::sense::memory::MemorySensor;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::link::{Link, Verdict};
-use super::room::RoomShown;
+use super::exchange::{Exchange, Verdict};
+use super::limit::LimitShown;
 use crate::lock::lock;
 
 /// How often it looks while there is nothing to write.
@@ -35,43 +35,45 @@ const LOOK_WITHOUT_SWAP: Duration = Duration::from_secs(5);
 const SWAPS_EVERY: Nanos = Nanos::from_secs(5);
 
 /// The thread's state.
-pub(super) struct Launderer {
+pub(super) struct SwapAheadThread {
     root: Root,
     sensor: MemorySensor,
     group: MemoryGroup,
     processes: ProcessMemory,
-    launder: SwapAhead,
-    link: Arc<Link>,
-    shown: Arc<Mutex<RoomShown>>,
+    ahead: SwapAhead,
+    exchange: Arc<Exchange>,
+    shown: Arc<Mutex<LimitShown>>,
     /// The device of swap, as the kernel writes it, and when that was looked at.
     device: Option<u32>,
     looked: Option<Nanos>,
 }
 
-impl Launderer {
+impl SwapAheadThread {
     pub(super) fn new(
         root: Root,
         group: MemoryGroup,
         processes: ProcessMemory,
-        link: Arc<Link>,
-        shown: Arc<Mutex<RoomShown>>,
+        exchange: Arc<Exchange>,
+        shown: Arc<Mutex<LimitShown>>,
     ) -> Self {
         let sensor = MemorySensor::new(root.clone(), group.limited_ancestors());
-        let launder = SwapAhead::default();
-        Self { root, sensor, group, processes, launder, link, shown, device: None, looked: None }
+        let ahead = SwapAhead::default();
+        Self { root, sensor, group, processes, ahead, exchange, shown, device: None, looked: None }
     }
 
-    /// Until the link is over.
+    /// Until the exchange is over.
     pub(super) fn run(mut self) {
         // The piece that waits for its turn.
         let mut asked: Option<(Ticket, u64)> = None;
-        while !self.link.is_over() {
+        while !self.exchange.is_over() {
             if asked.is_none() {
                 let now = clock::now();
-                asked = self.next(now).map(|(device, bytes)| (self.link.ask_launder(device, bytes), bytes));
+                asked = self
+                    .next(now)
+                    .map(|(device, bytes)| (self.exchange.ask_swap_ahead(device, bytes), bytes));
             }
             self.wait();
-            for (ticket, verdict) in self.link.take_launder() {
+            for (ticket, verdict) in self.exchange.take_swap_ahead() {
                 match (asked.take_if(|(waiting, _)| *waiting == ticket), verdict) {
                     (Some((_, bytes)), Verdict::Granted) => self.write(bytes),
                     // Perhaps swap lies elsewhere when it is looked at next.
@@ -98,20 +100,20 @@ impl Launderer {
             clean_bytes: stat.swap_cached?,
             swap_bytes,
             free_swap_bytes,
-            is_short: self.link.is_short(now),
+            is_short: self.exchange.is_short(now),
         };
-        Some((device, self.launder.step(now, &view)?))
+        Some((device, self.ahead.step(now, &view)?))
     }
 
     /// Writes a piece. One that the kernel refuses counts for the pass, which so comes to its end.
     fn write(&mut self, bytes: u64) {
         let written = self.processes.page_out(bytes).unwrap_or(0);
-        self.launder.wrote(bytes);
+        self.ahead.wrote(bytes);
         lock(&self.shown).laundered_bytes += written;
     }
 
     fn wait(&self) {
-        let nudge = self.link.to_launderer();
+        let nudge = self.exchange.to_swap_ahead();
         let mut wanted = [PollFd::new(nudge.as_fd(), PollFlags::POLLIN)];
         // EINTR only means an early look.
         let every = if self.device.is_some() { LOOK_EVERY } else { LOOK_WITHOUT_SWAP };

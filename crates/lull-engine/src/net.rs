@@ -277,14 +277,14 @@ impl Net {
                     bound: self.rules.room_bound(),
                 })
             });
-            link.room = room.map_or_else(Waiting::Refused, Waiting::WaitingRoomDevice);
+            link.room = room.map_or_else(Waiting::Refused, Waiting::InRoom);
         }
     }
 
     /// Sends what a job that has ended left in waiting rooms; see [`wait_for`].
     pub(crate) fn empty_rooms(&self) -> Vec<mpsc::Receiver<()>> {
         let rooms = self.links.iter().filter_map(|link| match &link.room {
-            Waiting::WaitingRoomDevice(thread) => Some(thread.empty()),
+            Waiting::InRoom(thread) => Some(thread.empty()),
             Waiting::Nowhere | Waiting::Refused(_) => None,
         });
         rooms.collect()

@@ -7,8 +7,8 @@
 //! | [`helper`] | forking the two helper processes |
 //! | [`supervisor`] | the engine's process: what it prepares, watches, tells, and how it ends |
 //! | [`guardian`] | what happens when the supervisor is dead |
-//! | [`marks`], [`bare`] | what lowers the job; the command without lull, for who would rather have it run than be told |
-//! | [`quiet`] | whether calls may pass until the sensors stand |
+//! | [`marks`](mod@marks), [`bare`] | what lowers the job; the command without lull, for who would rather have it run than be told |
+//! | [`first_look`] | whether calls may pass until the sensors stand |
 //! | [`slo`] | the user's own measure of the foreground |
 //! | [`adjust`], [`release`](mod@release) | changing a run while it runs; letting go what the command has left behind |
 //! | [`net`], [`net_obstacle`] | the network's options, queues that are arranged while the job runs, and why it is left as it is |

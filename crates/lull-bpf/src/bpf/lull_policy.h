@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
 /*
  * The pure functions that the kernel programs share with user space: the state
- * of a device at a moment and its next lull (lull-core/src/idletime/derive.rs), the bucket of a latency
- * (lull-core/src/base/histogram.rs), and whether foreground waits for a CPU
+ * of a device at a moment and its next lull (lull-core/src/idletime/derive.rs), the bucket of a
+ * latency (lull-core/src/base/histogram.rs), and whether foreground waits for a CPU
  * (lull-bpf/src/cpu.rs). Tests compile this
  * header natively and compare it with the Rust originals.
  */

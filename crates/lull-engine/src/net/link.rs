@@ -72,7 +72,7 @@ pub(super) struct Link {
 pub(super) enum Waiting {
     /// None was needed yet.
     Nowhere,
-    WaitingRoomDevice(WaitingRoomThread),
+    InRoom(WaitingRoomThread),
     /// With the job; why.
     Refused(String),
 }
@@ -82,7 +82,7 @@ impl Waiting {
     pub(super) fn is_left(&self) -> bool {
         match self {
             Self::Nowhere | Self::Refused(_) => true,
-            Self::WaitingRoomDevice(thread) => thread.is_left(),
+            Self::InRoom(thread) => thread.is_left(),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Link {
         let observation = self.interface.observation(now);
         let state = self.state(&observation, now, rules);
         let hold = self.hold.as_mut()?;
-        if let Waiting::WaitingRoomDevice(thread) = &self.room
+        if let Waiting::InRoom(thread) = &self.room
             && thread.is_ready()
         {
             self.held = false;
@@ -163,7 +163,7 @@ impl Link {
             others: report.others,
             no_room: match &self.room {
                 Waiting::Nowhere => None,
-                Waiting::WaitingRoomDevice(thread) => thread.failure().map(str::to_owned),
+                Waiting::InRoom(thread) => thread.failure().map(str::to_owned),
                 Waiting::Refused(why) => Some(why.clone()),
             },
             counters: report.counters,

@@ -1,7 +1,7 @@
 //! The live engine: all resources under one promise, and whether the job is held.
 //!
 //! Two threads call it, under one lock. The gate's *decider* asks [`Engine::on_trap`] about trapped calls that did not pass at once
-//! ([`crate::gate`]). The *loop* thread calls [`Engine::turn`] when a sensor wakes it, when a time has come, and now
+//! ([`crate::request_gate`]). The *loop* thread calls [`Engine::turn`] when a sensor wakes it, when a time has come, and now
 //! and then for control.
 //!
 //! The disks stand apart from the other resources, because their calls are the many: nobody is asked whose they are.
@@ -14,7 +14,7 @@ use lull_core::{Loss, Nanos};
 use lull_linux::seccomp::Trap;
 
 use crate::disk::calls::Disks;
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::promise::{Account, Promise};
 use crate::report::Report;
 use crate::report::status::Status;
@@ -55,13 +55,19 @@ pub struct Engine {
     /// Wall time during which at least one call waited or the whole job was held.
     held_ns: u64,
     held_since: Option<Nanos>,
-    family: Family,
+    job_processes: JobProcesses,
     signal_turn: SignalTurn,
 }
 
 impl Engine {
     /// Of the disks alone; `sleeps` is told them, too.
-    pub fn new(disks: Disks, promise: Loss, can_hold: bool, family: Family, sleeps: Arc<AtomicBool>) -> Self {
+    pub fn new(
+        disks: Disks,
+        promise: Loss,
+        can_hold: bool,
+        job_processes: JobProcesses,
+        sleeps: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             disks,
             others: Vec::new(),
@@ -71,7 +77,7 @@ impl Engine {
             words: Words::default(),
             held_ns: 0,
             held_since: None,
-            family,
+            job_processes,
             signal_turn: SignalTurn::default(),
         }
     }
@@ -146,7 +152,7 @@ impl Engine {
             next = sooner(next, resource.follow(now, is_held));
         }
         let is_held = self.wants_hold();
-        next = sooner(next, self.signal_turn.turn(now, is_held, || Look::at(&self.family)));
+        next = sooner(next, self.signal_turn.turn(now, is_held, || Look::at(&self.job_processes)));
         let held = self.disks.waiting() > 0 || (is_held && !self.signal_turn.is_on(now));
         match (held, self.held_since) {
             (true, None) => self.held_since = Some(now),

@@ -15,7 +15,7 @@ use lull_linux::clock;
 use lull_linux::gate::stop::Stopper;
 use lull_linux::job::shared::Shared;
 
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::memory::leftover::Leftover;
 
 /// Finding and signalling every process costs milliseconds: between two holds so many times what the last one took.
@@ -50,7 +50,7 @@ enum Way {
 /// The way without a group.
 struct Signals {
     stopper: Stopper,
-    family: Family,
+    job_processes: JobProcesses,
     /// Not again before.
     due: Nanos,
 }
@@ -60,7 +60,7 @@ impl Signals {
         if now < self.due {
             return false;
         }
-        self.stopper.hold(|| self.family.pids());
+        self.stopper.hold(|| self.job_processes.pids());
         let after = clock::now();
         self.due = after.plus(after.since(now).times(SIGNAL_SPACING.0));
         self.stopper.is_holding()
@@ -68,13 +68,18 @@ impl Signals {
 }
 
 impl HoldGate {
-    /// Holds `group`, or if there is none and it may be frozen the processes of `family`; who is stopped is listed in `shared`.
-    pub fn new(choice: HoldBy, group: Option<JobGroup>, family: Family, shared: Arc<Shared>) -> Self {
+    /// Holds `group`, or if there is none and it may be frozen the processes of `job_processes`; who is stopped is listed in `shared`.
+    pub fn new(
+        choice: HoldBy,
+        group: Option<JobGroup>,
+        job_processes: JobProcesses,
+        shared: Arc<Shared>,
+    ) -> Self {
         let way = match choice {
             HoldBy::Quota => group.as_ref().and_then(JobGroup::quota).map_or(Way::None, Way::Quota),
             HoldBy::Freeze if group.as_ref().is_some_and(JobGroup::can_freeze) => Way::Freezer,
             HoldBy::Freeze => {
-                Way::Signals(Signals { stopper: Stopper::new(shared), family, due: Nanos::ZERO })
+                Way::Signals(Signals { stopper: Stopper::new(shared), job_processes, due: Nanos::ZERO })
             }
         };
         Self { group, way, held_since: None, count: 0, total: Nanos::ZERO }

@@ -7,20 +7,19 @@
 //! | [`disk`], [`cpu`], [`memory`], [`net`] | one resource each |
 //! | [`regulator`] | the policies that hold the whole job: smart, manners |
 //! | [`promise`] | what the foreground may lose, divided among all |
-//! | [`gate`], [`hold_gate`] | the job's trapped calls; the whole job |
-//! | [`family`], [`reader`] | the job's processes; reading ahead for them |
+//! | [`request_gate`], [`hold_gate`] | the job's trapped calls; the whole job |
+//! | [`job_processes`], [`reader`] | the job's processes; reading ahead for them |
 //! | [`report`] | what is told of a run |
 //! | [`nudge`], [`thread`], [`priority`], [`lock`] | threads: waking them, starting them, their weight, what they share |
 //!
 //! Whoever runs a job makes an [`engine::Engine`], registers the resources that are wanted, serves the job's trapped calls
-//! ([`gate::serve`]), and goes round: [`engine::Engine::turn`], the hold gate, [`engine::Engine::tend`], sleep.
+//! ([`request_gate::serve`]), and goes round: [`engine::Engine::turn`], the hold gate, [`engine::Engine::tend`], sleep.
 
 pub mod cpu;
 pub mod disk;
 pub mod engine;
-pub mod family;
-pub mod gate;
 pub mod hold_gate;
+pub mod job_processes;
 pub mod lock;
 pub mod memory;
 pub mod net;
@@ -31,6 +30,7 @@ pub mod promise;
 pub mod reader;
 pub mod regulator;
 pub mod report;
+pub mod request_gate;
 pub mod resource;
 mod signal_turn;
 mod signals;

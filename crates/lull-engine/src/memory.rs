@@ -1,7 +1,7 @@
 //! The job's footprint in memory: what it reads through the page cache leaves nothing behind that was not there before, and
 //! what it writes is written in pieces, in the gaps, so that little of it is dirty at any time.
 //!
-//! A thread of the supervisor (`keeper`) takes from the page-cache observer which pages the job brought in and which it
+//! A thread of the supervisor (`page_keeper`) takes from the page-cache observer which pages the job brought in and which it
 //! made dirty, and does what [`lull_core::memory::page_cache`] and [`lull_core::memory::writeback`] say. No call of the job is slowed down, and files
 //! that are open for microseconds are seen like any other. Pieces to be written take their turn in the queue of their disk
 //! ([`exchange`]). While nothing happens the thread sleeps.
@@ -17,10 +17,10 @@
 pub mod aim;
 mod already_dirty;
 pub mod exchange;
-mod keeper;
 pub mod leftover;
 mod limit;
 mod manager;
+mod page_keeper;
 pub mod resource;
 pub mod start;
 mod swap_ahead;

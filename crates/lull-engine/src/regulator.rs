@@ -23,7 +23,7 @@ use lull_core::{
 };
 use lull_linux::sense::processes;
 
-use crate::family::{self, Family};
+use crate::job_processes::{self, JobProcesses};
 use crate::report::Report;
 use crate::report::status::Status;
 use crate::resource::Resource;
@@ -47,9 +47,9 @@ impl Learner {
         Self { smart, watch: ChangeWatch::new(), changes: 0, latest: None }
     }
 
-    fn step(&mut self, now: Nanos, family: &Family, protected: &[i32]) -> Option<HoldAction> {
+    fn step(&mut self, now: Nanos, job_processes: &JobProcesses, protected: &[i32]) -> Option<HoldAction> {
         let learning = self.smart.state().is_learning();
-        let foreground = foreground(family, protected);
+        let foreground = foreground(job_processes, protected);
         if let Some(change) = self.watch.look(now, &applications(&foreground), learning) {
             self.smart.restart();
             self.changes += 1;
@@ -98,7 +98,7 @@ pub enum Regulation {
 /// See the module.
 pub struct Regulator {
     kind: Kind,
-    family: Family,
+    job_processes: JobProcesses,
     /// Who alone is foreground; empty: everybody.
     protected: Vec<i32>,
     held: bool,
@@ -106,22 +106,22 @@ pub struct Regulator {
 
 impl Regulator {
     /// `protected`: who alone is foreground; empty: everybody but the job.
-    pub fn new(regulation: Regulation, protected: &[u32], family: &Family) -> Self {
+    pub fn new(regulation: Regulation, protected: &[u32], job_processes: &JobProcesses) -> Self {
         let kind = match regulation {
             Regulation::Smart(setting) => Kind::Smart(Box::new(Learner::new(Smart::new(setting)))),
             Regulation::Manners(setting) => Kind::Manners(Manners::new(setting)),
         };
         let protected = protected.iter().filter_map(|pid| i32::try_from(*pid).ok()).collect();
-        Self { kind, family: family.clone(), protected, held: false }
+        Self { kind, job_processes: job_processes.clone(), protected, held: false }
     }
 
     /// Asks the policy if it is time; returns when to ask again.
     fn ask(&mut self, now: Nanos) -> Nanos {
         if self.next(now) <= now {
             let action = match &mut self.kind {
-                Kind::Smart(learner) => learner.step(now, &self.family, &self.protected),
+                Kind::Smart(learner) => learner.step(now, &self.job_processes, &self.protected),
                 Kind::Manners(manners) => {
-                    let (progress, wants) = progress(&self.family);
+                    let (progress, wants) = progress(&self.job_processes);
                     manners.step(now, progress, wants)
                 }
             };
@@ -195,10 +195,10 @@ fn character(character: Character) -> String {
 }
 
 /// The processes of the foreground, kernel threads among them: neither the job nor lull itself.
-fn foreground(family: &Family, protected: &[i32]) -> Vec<i32> {
+fn foreground(job_processes: &JobProcesses, protected: &[i32]) -> Vec<i32> {
     let belongs =
-        |pid: &i32| protected.is_empty() || protected.iter().any(|root| family::descends(*pid, *root));
-    family.others().into_iter().filter(belongs).collect()
+        |pid: &i32| protected.is_empty() || protected.iter().any(|root| job_processes::descends(*pid, *root));
+    job_processes.others().into_iter().filter(belongs).collect()
 }
 
 /// Its programs.
@@ -209,8 +209,8 @@ fn applications(foreground: &[i32]) -> Vec<Seen> {
 }
 
 /// What the job has done, and whether it wants to do more.
-fn progress(family: &Family) -> (Progress, bool) {
-    let used = processes::usage(&family.pids());
-    let cpu = family.cpu_time().unwrap_or(used.cpu);
+fn progress(job_processes: &JobProcesses) -> (Progress, bool) {
+    let used = processes::usage(&job_processes.pids());
+    let cpu = job_processes.cpu_time().unwrap_or(used.cpu);
     (Progress { cpu, io_bytes: used.io_bytes }, used.wants)
 }

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use lull_core::Nanos;
 use lull_linux::clock;
 
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::signals;
 
 /// How often a held job is looked at.
@@ -39,10 +39,11 @@ pub(crate) struct Look {
 
 impl Look {
     /// At the processes of a job.
-    pub(crate) fn at(family: &Family) -> Self {
+    pub(crate) fn at(job_processes: &JobProcesses) -> Self {
         let began = clock::now();
         let of = |pid: i32| Some((pid, signals::untaken(u32::try_from(pid).ok()?)));
-        let untaken = family.pids().into_iter().filter_map(of).filter(|(_, signals)| *signals != 0).collect();
+        let untaken =
+            job_processes.pids().into_iter().filter_map(of).filter(|(_, signals)| *signals != 0).collect();
         Self { untaken, cost: clock::now().since(began) }
     }
 }

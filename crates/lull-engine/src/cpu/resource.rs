@@ -12,7 +12,7 @@ use super::affinity::Affinity;
 use super::measure::UserMeasure;
 use super::start::CpuStart;
 use super::{Cpu, CpuAim};
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::nudge::Nudge;
 use crate::promise::Account;
 use crate::report::Report;
@@ -41,12 +41,12 @@ impl CpuResource {
     pub fn begin(
         aim: Option<CpuAim>,
         wish: Option<&'static str>,
-        (protect, family): (&Protect, &Family),
+        (protect, job_processes): (&Protect, &JobProcesses),
         (measure, complaints): (Option<Box<dyn UserMeasure>>, Complaints),
         (listener, shared): (Option<Arc<Listener>>, Arc<Shared>),
         nudge: &Arc<Nudge>,
     ) -> Self {
-        let start = CpuStart::begin(aim, protect, family.clone(), measure, nudge);
+        let start = CpuStart::begin(aim, protect, job_processes.clone(), measure, nudge);
         let (cpu, affinity) = (None, Affinity::default());
         Self { start, cpu, affinity, listener, shared, complaints, wish, news: Vec::new() }
     }

@@ -21,7 +21,7 @@ use lull_linux::sense::processes;
 
 use super::measure::UserMeasure;
 use super::{Cpu, CpuAim};
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::nudge::Nudge;
 use crate::priority::at_normal_priority;
 use crate::thread;
@@ -44,7 +44,7 @@ pub(crate) struct CpuStart {
 struct Pending {
     receiver: Receiver<Result<CpuSensor, SensorError>>,
     aim: CpuAim,
-    family: Family,
+    job_processes: JobProcesses,
     measure: Option<Box<dyn UserMeasure>>,
 }
 
@@ -53,15 +53,15 @@ impl CpuStart {
     pub(super) fn begin(
         aim: Option<CpuAim>,
         protect: &Protect,
-        family: Family,
+        job_processes: JobProcesses,
         measure: Option<Box<dyn UserMeasure>>,
         nudge: &Arc<Nudge>,
     ) -> Self {
         let mut start = Self { pending: None, sensor: None };
         if let Some(aim) = aim {
             let nudge = Arc::clone(nudge);
-            let receiver = load(protect, &family, measure.is_none(), move || nudge.give());
-            start.pending = Some(Pending { receiver, aim, family, measure });
+            let receiver = load(protect, &job_processes, measure.is_none(), move || nudge.give());
+            start.pending = Some(Pending { receiver, aim, job_processes, measure });
         }
         start
     }
@@ -69,10 +69,10 @@ impl CpuStart {
     /// The CPUs once their sensor stands; once.
     pub(crate) fn finish(&mut self, now: Nanos) -> Option<Result<Cpu, SensorError>> {
         let outcome = self.pending.as_ref()?.receiver.try_recv().ok()?;
-        let Pending { aim, family, measure, .. } = self.pending.take()?;
+        let Pending { aim, job_processes, measure, .. } = self.pending.take()?;
         Some(outcome.map(|sensor| {
-            let group = family.open_group();
-            let gate = CpuGate::new(&Root::real(), group.as_ref(), Box::new(move || family.pids()));
+            let group = job_processes.open_group();
+            let gate = CpuGate::new(&Root::real(), group.as_ref(), Box::new(move || job_processes.pids()));
             let cpu = Cpu::new(Box::new(sensor.cpus()), Box::new(gate), measure, &aim, now);
             self.sensor = Some(sensor);
             cpu
@@ -93,17 +93,21 @@ impl CpuStart {
 /// Loads the sensor in a thread; if it `waits`, when others compute.
 fn load(
     protect: &Protect,
-    family: &Family,
+    job_processes: &JobProcesses,
     waits: bool,
     when_done: impl FnOnce() + Send + 'static,
 ) -> Receiver<Result<CpuSensor, SensorError>> {
     let (sender, receiver) = sync_channel(1);
-    let aim = CpuSettings { protect: protect.clone(), own: family.helpers(), job_group: family.group_id() };
-    let family = family.clone();
+    let aim = CpuSettings {
+        protect: protect.clone(),
+        own: job_processes.helpers(),
+        job_group: job_processes.group_id(),
+    };
+    let job_processes = job_processes.clone();
     thread::start(move || {
         std::thread::sleep(SHORT_JOB);
         if waits {
-            let mut others = Others::of(family);
+            let mut others = Others::of(job_processes);
             loop {
                 std::thread::sleep(Duration::from_nanos(others.pause().0));
                 if others.compute() {
@@ -120,7 +124,7 @@ fn load(
 
 /// Everybody but the job.
 struct Others {
-    family: Family,
+    job_processes: JobProcesses,
     /// When last looked, and the time that they had used.
     looked: (Nanos, Nanos),
     /// How long that took.
@@ -128,12 +132,12 @@ struct Others {
 }
 
 impl Others {
-    fn of(family: Family) -> Self {
-        Self { looked: Self::look(&family), cost: Nanos::ZERO, family }
+    fn of(job_processes: JobProcesses) -> Self {
+        Self { looked: Self::look(&job_processes), cost: Nanos::ZERO, job_processes }
     }
 
-    fn look(family: &Family) -> (Nanos, Nanos) {
-        (clock::now(), processes::time_of_programs(&family.others()))
+    fn look(job_processes: &JobProcesses) -> (Nanos, Nanos) {
+        (clock::now(), processes::time_of_programs(&job_processes.others()))
     }
 
     /// Until the next look.
@@ -143,7 +147,7 @@ impl Others {
 
     /// Whether they have used the CPUs since the last look, as more than a machine at rest does.
     fn compute(&mut self) -> bool {
-        let now = Self::look(&self.family);
+        let now = Self::look(&self.job_processes);
         self.cost = clock::now().since(now.0);
         let before = std::mem::replace(&mut self.looked, now);
         now.1.since(before.1) >= AT_REST.of(now.0.since(before.0))

@@ -26,7 +26,7 @@ use lull_linux::topology::{DevT, Topology};
 
 use super::Disk;
 use super::start::Sensors;
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::memory::exchange::Pages;
 use crate::open::Open;
 use crate::reader::{ReadAhead, Reader};
@@ -71,7 +71,7 @@ struct Place {
 /// What the disks need to know of their run.
 pub struct Terms {
     /// Finds the job's processes.
-    pub family: Family,
+    pub job_processes: JobProcesses,
     /// Lists the calls that wait, for the guardian.
     pub shared: Arc<Shared>,
     /// Where the job's pages are kept in order.

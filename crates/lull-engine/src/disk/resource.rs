@@ -85,7 +85,7 @@ impl Disks {
         if self.reader.is_due(now, is_held) {
             self.reader.let_closed_go(now);
             let pids = if background > self.background_seen || self.reader.wants_look() {
-                self.terms.family.pids()
+                self.terms.job_processes.pids()
             } else {
                 Vec::new()
             };
@@ -124,10 +124,10 @@ impl Disks {
             .map(|(id, waiter)| (*id, *waiter))
             .collect();
         // Whoever froze the job from outside waits until its last thread stands still.
-        let is_frozen = self.sleeps() || (!due.is_empty() && self.terms.family.is_frozen());
+        let is_frozen = self.sleeps() || (!due.is_empty() && self.terms.job_processes.is_frozen());
         let is_awaited = !due.is_empty()
             && self.terms.spares_the_oldest
-            && locks::is_awaited(&Root::real(), &self.terms.family.pids());
+            && locks::is_awaited(&Root::real(), &self.terms.job_processes.pids());
         if is_awaited {
             self.awaited_until = now.plus(AWAITED);
             due = self.waiters.iter().map(|(id, waiter)| (*id, *waiter)).collect();

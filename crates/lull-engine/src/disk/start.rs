@@ -8,7 +8,7 @@ use lull_linux::sense::fallback::{FallbackSensor, JobIo};
 use lull_linux::topology::{Disk as HostDisk, DiskKind, Topology};
 
 use super::{Disk, DiskTraits, Sensor};
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 
 /// What is wanted of the disks.
 #[derive(Clone, Debug, Default)]
@@ -73,17 +73,19 @@ pub fn choose(names: &[String], notes: &mut Vec<String>) -> Vec<HostDisk> {
 }
 
 /// Starts a sensor for each disk: BPF where it may be loaded, else the kernel's counters.
-pub fn start(aim: &DiskAim, family: &Family) -> Sensors {
+pub fn start(aim: &DiskAim, job_processes: &JobProcesses) -> Sensors {
     let mut notes = Vec::new();
     let chosen = if aim.watches { choose(&aim.names, &mut notes) } else { Vec::new() };
     let mut bpf = match aim.watches && aim.with_bpf {
-        true => BlockSensor::load_for(family.job(), &aim.protect)
+        true => BlockSensor::load_for(job_processes.job(), &aim.protect)
             .map_err(|error| notes.push(error.to_string()))
             .ok(),
         false => None,
     };
-    let disks =
-        chosen.iter().filter_map(|disk| observed(disk, bpf.as_mut(), aim, family, &mut notes)).collect();
+    let disks = chosen
+        .iter()
+        .filter_map(|disk| observed(disk, bpf.as_mut(), aim, job_processes, &mut notes))
+        .collect();
     let kind = match (&bpf, aim.watches) {
         (Some(_), _) => "BPF block events",
         (None, true) => "/proc/diskstats",
@@ -96,7 +98,7 @@ fn observed(
     disk: &HostDisk,
     bpf: Option<&mut BlockSensor>,
     aim: &DiskAim,
-    family: &Family,
+    job_processes: &JobProcesses,
     notes: &mut Vec<String>,
 ) -> Option<Disk> {
     let root = Root::real();
@@ -116,7 +118,7 @@ fn observed(
             sensor: Box::new(FallbackSensor::new(&disk.name, Root::real())),
             latest: lull_core::Observation::default(),
             due: Nanos::ZERO,
-            job_io: job_io(family.clone()),
+            job_io: job_io(job_processes.clone()),
         },
     };
     let hold = aim.hold.filter(|_| has_bpf).map(Hold::new);
@@ -131,12 +133,12 @@ fn observed(
 
 /// Sums up the I/O of the job's processes. Finding them costs far more than reading their accounts, so that those that
 /// were found are read for a while.
-fn job_io(family: Family) -> Box<dyn FnMut() -> JobIo + Send> {
-    let (mut pids, mut looked) = (family.pids(), clock::now());
+fn job_io(job_processes: JobProcesses) -> Box<dyn FnMut() -> JobIo + Send> {
+    let (mut pids, mut looked) = (job_processes.pids(), clock::now());
     Box::new(move || {
         let now = clock::now();
         if now.since(looked) >= LOOK_EVERY {
-            (pids, looked) = (family.pids(), now);
+            (pids, looked) = (job_processes.pids(), now);
         }
         JobIo::of_processes(&Root::real(), pids.iter().copied())
     })

@@ -99,9 +99,9 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let family = Family::of_supervisor(None);
+        let job_processes = JobProcesses::of_supervisor(None);
         let terms = Terms {
-            family: family.clone(),
+            job_processes: job_processes.clone(),
             shared: Arc::new(Shared::new().unwrap()),
             pages: Default::default(),
             read_ahead: Default::default(),
@@ -109,7 +109,7 @@ impl Bench {
             spares_the_oldest: true,
         };
         let sleeps = Arc::clone(&terms.sleeps);
-        let engine = Engine::new(Disks::new(terms), Loss::percent(5), true, family, sleeps);
+        let engine = Engine::new(Disks::new(terms), Loss::percent(5), true, job_processes, sleeps);
         Self { engine, now: Nanos::from_secs(100) }
     }
 

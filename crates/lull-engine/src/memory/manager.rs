@@ -15,10 +15,10 @@ use lull_linux::sense::pressure::OthersPressure;
 
 use super::aim::MemoryAim;
 use super::exchange::Exchange;
-use super::keeper::{Keeper, Order};
 use super::limit::{LimitKeeper, LimitLine, LimitOrder, LimitOrders, LimitShown};
+use super::page_keeper::{Keeper, Order};
 use super::swap_ahead::SwapAheadThread;
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::lock::lock;
 use crate::nudge::Nudge;
 use crate::priority::at_normal_priority;
@@ -55,12 +55,12 @@ impl Memory {
     /// Why there is nothing to observe by.
     pub(super) fn start(
         aim: MemoryAim,
-        family: Family,
+        job_processes: JobProcesses,
         group: Option<MemoryGroup>,
         to_loop: Arc<Nudge>,
         (to_room, room_orders): (Arc<LimitLine>, LimitOrders),
     ) -> Result<Self, &'static str> {
-        let job_group = family.group_id().ok_or(NO_GROUP)?;
+        let job_group = job_processes.group_id().ok_or(NO_GROUP)?;
         let bound_pages = aim.cache_keep_bytes.min(aim.dirty_bytes) / page_bytes();
         let wake_pages = (bound_pages / WAKES_PER_BOUND).max(WAKE_PAGES);
         let settings = PageSettings { job_group, own: std::process::id(), wake_pages };
@@ -70,14 +70,14 @@ impl Memory {
         let exchange = Arc::new(Exchange::new(to_loop, [nudge()?, nudge()?]));
         let shown = Arc::new(Mutex::new(MemorySummary::default()));
         let room = Arc::new(Mutex::new(LimitShown::default()));
-        start_room(aim, &family, group, (&exchange, &room), room_orders);
+        start_room(aim, &job_processes, group, (&exchange, &room), room_orders);
         let (linked, showing) = (Arc::clone(&exchange), Arc::clone(&shown));
         thread::start(move || match at_normal_priority(|| PageSensor::load(&settings)) {
             Ok(sensor) => {
                 // Nobody keeps room any more: the job has ended.
                 let _ = to_room.send(LimitOrder::Leftover(aim));
                 drop(to_room);
-                Keeper::new(aim, sensor, linked, family).run(&received, &showing);
+                Keeper::new(aim, sensor, linked, job_processes).run(&received, &showing);
             }
             Err(error) => {
                 // Nobody asks any more: the job has ended.
@@ -126,24 +126,24 @@ impl Memory {
 /// Starts the threads that keep memory free for the foreground, and that write some to swap before.
 fn start_room(
     aim: MemoryAim,
-    family: &Family,
+    job_processes: &JobProcesses,
     group: Option<MemoryGroup>,
     (exchange, shown): (&Arc<Exchange>, &Arc<Mutex<LimitShown>>),
     orders: LimitOrders,
 ) {
     let root = Root::real();
     let limits = group.as_ref().map(MemoryGroup::limited_ancestors).unwrap_or_default();
-    let pressure = OthersPressure::new(&root, &limits, family.v2_group());
+    let pressure = OthersPressure::new(&root, &limits, job_processes.v2_group());
     let sensor = MemorySensor::new(root.clone(), limits);
     if let Some(group) = group.clone().filter(|_| aim.cleans) {
-        let family = family.clone();
-        let processes = ProcessMemory::new(Box::new(move || family.pids()));
+        let job_processes = job_processes.clone();
+        let processes = ProcessMemory::new(Box::new(move || job_processes.pids()));
         let swap_ahead_thread =
             SwapAheadThread::new(root.clone(), group, processes, Arc::clone(exchange), Arc::clone(shown));
         thread::start(move || swap_ahead_thread.run());
     }
-    let family = family.clone();
-    let job = thresholds::choose(&root, group.clone(), Box::new(move || family.pids()));
+    let job_processes = job_processes.clone();
+    let job = thresholds::choose(&root, group.clone(), Box::new(move || job_processes.pids()));
     let room = MemoryLimit::new(aim.room).with_batch(aim.batch_bytes);
     let keeper = LimitKeeper::new(
         room,

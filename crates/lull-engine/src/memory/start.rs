@@ -42,7 +42,7 @@ use super::exchange::{Exchange, Pages};
 use super::limit::{LimitLine, LimitOrder};
 use super::manager::{Memory, NO_GROUP};
 use super::thresholds::{Passed, Setter};
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::nudge::Nudge;
 use crate::reader::ReadAhead;
 use crate::report::memory::MemorySummary;
@@ -68,20 +68,20 @@ struct Footprint {
 
 enum Measure {
     Group(MemoryGroup),
-    Processes(Family),
+    Processes(JobProcesses),
 }
 
 impl Footprint {
-    fn new(group: Option<MemoryGroup>, family: Family, read_ahead: ReadAhead) -> Self {
-        Self { of: group.map_or(Measure::Processes(family), Measure::Group), read_ahead }
+    fn new(group: Option<MemoryGroup>, job_processes: JobProcesses, read_ahead: ReadAhead) -> Self {
+        Self { of: group.map_or(Measure::Processes(job_processes), Measure::Group), read_ahead }
     }
 
     fn bytes(&self) -> u64 {
         let own = match &self.of {
             // The group goes with the job.
             Measure::Group(group) => group.usage().unwrap_or(0),
-            Measure::Processes(family) => {
-                let pids = family.pids();
+            Measure::Processes(job_processes) => {
+                let pids = job_processes.pids();
                 let io = JobIo::of_processes(&Root::real(), pids.iter().copied());
                 let resident = ProcessMemory::new(Box::new(move || pids.clone())).job();
                 resident.map_or(0, |job| job.resident) + io.read_bytes + io.write_bytes
@@ -128,21 +128,21 @@ impl MemoryStart {
     /// Why the job's pages cannot be known.
     pub fn begin(
         aim: MemoryAim,
-        family: &Family,
+        job_processes: &JobProcesses,
         group: Option<MemoryGroup>,
         read_ahead: &ReadAhead,
         (pages, nudge): (&Pages, &Arc<Nudge>),
     ) -> Result<Self, &'static str> {
-        family.group_id().ok_or(NO_GROUP)?;
+        job_processes.group_id().ok_or(NO_GROUP)?;
         let (to_room, orders) = LimitLine::new().map_err(|_| "no event counter for the job's memory")?;
         let to_room = Arc::new(to_room);
         let has_begun = Arc::new(AtomicBool::new(false));
         let start = {
-            let (family, group) = (family.clone(), group.clone());
+            let (job_processes, group) = (job_processes.clone(), group.clone());
             let (nudge, to_room) = (Arc::clone(nudge), Arc::clone(&to_room));
             let has_begun = Arc::clone(&has_begun);
             move || {
-                let started = Memory::start(aim, family, group, nudge, (to_room, orders));
+                let started = Memory::start(aim, job_processes, group, nudge, (to_room, orders));
                 has_begun.store(started.is_ok(), Ordering::Release);
                 started
             }
@@ -152,7 +152,7 @@ impl MemoryStart {
             Begins::AtOnce => memory = Some(start()?),
             Begins::WhenLarge => {
                 let (sender, receiver) = sync_channel(1);
-                let footprint = Footprint::new(group, family.clone(), read_ahead.clone());
+                let footprint = Footprint::new(group, job_processes.clone(), read_ahead.clone());
                 let nudge = Arc::clone(nudge);
                 thread::start(move || {
                     std::thread::sleep(Duration::from_nanos(SHORT_JOB.0));

@@ -9,7 +9,7 @@ use lull_linux::seccomp::Trap;
 use super::waiting_room::wait_for;
 use super::when_used::WhenUsed;
 use super::{Net, NetAim};
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::nudge::Nudge;
 use crate::report::Report;
 use crate::report::status::Status;
@@ -25,8 +25,13 @@ pub struct NetResource {
 
 impl NetResource {
     /// The network that is there, or what is wanted of it once the job uses it. The nudge is given when that stands.
-    pub fn new(net: Option<Net>, when_used: Option<NetAim>, family: &Family, nudge: &Arc<Nudge>) -> Self {
-        let when_used = when_used.map(|aim| WhenUsed::planned(aim, family, nudge)).unwrap_or_default();
+    pub fn new(
+        net: Option<Net>,
+        when_used: Option<NetAim>,
+        job_processes: &JobProcesses,
+        nudge: &Arc<Nudge>,
+    ) -> Self {
+        let when_used = when_used.map(|aim| WhenUsed::planned(aim, job_processes, nudge)).unwrap_or_default();
         Self { net, when_used, news: Vec::new() }
     }
 }

@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use lull_linux::clock;
 
 use super::{Net, NetAim};
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::nudge::Nudge;
 use crate::priority::at_normal_priority;
 
@@ -41,14 +41,14 @@ pub(crate) enum WhenUsed {
 /// What is needed to load.
 pub(crate) struct Plan {
     aim: NetAim,
-    family: Family,
+    job_processes: JobProcesses,
     nudge: Arc<Nudge>,
 }
 
 impl WhenUsed {
     /// Nothing but a plan, for now. The nudge is given when the programs stand.
-    pub(super) fn planned(aim: NetAim, family: &Family, nudge: &Arc<Nudge>) -> Self {
-        Self::Unused(Box::new(Plan { aim, family: family.clone(), nudge: Arc::clone(nudge) }))
+    pub(super) fn planned(aim: NetAim, job_processes: &JobProcesses, nudge: &Arc<Nudge>) -> Self {
+        Self::Unused(Box::new(Plan { aim, job_processes: job_processes.clone(), nudge: Arc::clone(nudge) }))
     }
 
     /// The job makes a socket.
@@ -79,9 +79,9 @@ impl Plan {
     fn load(self: Box<Self>) -> Option<Receiver<Outcome>> {
         let (sender, outcome) = sync_channel(1);
         let started = std::thread::Builder::new().name("net-start".to_owned()).spawn(move || {
-            let Self { aim, family, nudge } = *self;
+            let Self { aim, job_processes, nudge } = *self;
             // The job uses the network already: at the supervisor's own priority a busy machine makes it take many seconds.
-            let started = at_normal_priority(|| Net::start(&aim, family.v2_group(), clock::now()));
+            let started = at_normal_priority(|| Net::start(&aim, job_processes.v2_group(), clock::now()));
             // Nobody takes it when the job has ended.
             let _ = sender.send(started);
             nudge.give();

@@ -40,7 +40,7 @@ use super::forwarded::FORWARDED;
 use super::messages::{FromSupervisor, ToSupervisor};
 use super::notify::Relay;
 use super::status::{self, StatusLine};
-use lull_engine::family;
+use lull_engine::job_processes;
 use lull_engine::priority::set_weight;
 
 /// By these people end a program.
@@ -317,7 +317,7 @@ impl Front {
     }
 
     fn is_of_the_job(&self, sender: u32) -> bool {
-        i32::try_from(sender).is_ok_and(|sender| family::descends(sender, self.job.as_raw()))
+        i32::try_from(sender).is_ok_and(|sender| job_processes::descends(sender, self.job.as_raw()))
     }
 
     /// Takes note of children that ended or stopped; the job's end ends the wait.

@@ -28,7 +28,7 @@ use nix::sys::socket::{
 };
 use nix::unistd::{Pid, geteuid};
 
-use lull_engine::family;
+use lull_engine::job_processes;
 
 /// The variable that names the socket.
 const SOCKET: &str = "NOTIFY_SOCKET";
@@ -122,7 +122,7 @@ fn address(text: &[u8]) -> Option<UnixAddr> {
 
 fn is_trusted(sender: &UnixCredentials) -> bool {
     [0, geteuid().as_raw()].contains(&sender.uid())
-        || family::descends(sender.pid(), std::process::id().cast_signed())
+        || job_processes::descends(sender.pid(), std::process::id().cast_signed())
 }
 
 /// The message without a line that makes the job the main process.

@@ -22,7 +22,7 @@ use super::super::calls::Terms;
 use super::super::start::Sensors;
 use super::super::{DiskTraits, Sensor};
 use super::*;
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::memory::exchange::Pages;
 use crate::reader::ReadAhead;
 use crate::resource::Verdict;
@@ -77,7 +77,7 @@ impl Bench {
         file.set_len(64 << 20).unwrap();
         let shared = Arc::new(Shared::new().unwrap());
         let mut disks = Disks::new(Terms {
-            family: Family::of_folder(folder.path()),
+            job_processes: JobProcesses::of_folder(folder.path()),
             shared: Arc::clone(&shared),
             pages: Pages::default(),
             read_ahead: ReadAhead::default(),

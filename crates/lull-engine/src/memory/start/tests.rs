@@ -21,7 +21,7 @@ fn group(dir: &std::path::Path) -> MemoryGroup {
 fn a_job_is_waited_for_until_its_group_has_much_in_memory() {
     let dir = tempfile::tempdir().unwrap();
     let footprint =
-        Footprint::new(Some(group(dir.path())), Family::of_supervisor(None), ReadAhead::default());
+        Footprint::new(Some(group(dir.path())), JobProcesses::of_supervisor(None), ReadAhead::default());
     let is_large = Arc::new(AtomicBool::new(false));
     let waiter = std::thread::spawn({
         let is_large = Arc::clone(&is_large);
@@ -46,7 +46,8 @@ fn a_job_is_waited_for_until_its_group_has_much_in_memory() {
 fn what_is_read_ahead_for_a_job_counts_as_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let read_ahead = ReadAhead::default();
-    let footprint = Footprint::new(Some(group(dir.path())), Family::of_supervisor(None), read_ahead.clone());
+    let footprint =
+        Footprint::new(Some(group(dir.path())), JobProcesses::of_supervisor(None), read_ahead.clone());
     read_ahead.add(LARGE_BYTES);
     // It would wait for ever.
     footprint.wait_until_large();
@@ -57,7 +58,7 @@ fn what_is_read_ahead_for_a_job_counts_as_its_own() {
 fn a_job_whose_group_is_gone_has_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let footprint =
-        Footprint::new(Some(group(dir.path())), Family::of_supervisor(None), ReadAhead::default());
+        Footprint::new(Some(group(dir.path())), JobProcesses::of_supervisor(None), ReadAhead::default());
     drop(dir);
     assert_eq!(footprint.bytes(), 0);
 }

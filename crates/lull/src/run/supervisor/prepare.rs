@@ -19,8 +19,8 @@ use crate::run::net::queues::Queues;
 use crate::run::release::{self, Wishes};
 use crate::run::settings::{LendNet, RunSettings};
 use crate::run::slo::{Complaints, Slo};
-use lull_engine::family::Family;
 use lull_engine::hold_gate::HoldGate;
+use lull_engine::job_processes::JobProcesses;
 use lull_engine::memory::aim::{Begins, MemoryAim};
 use lull_engine::memory::exchange::Pages;
 use lull_engine::memory::start::MemoryStart;
@@ -47,7 +47,7 @@ pub(crate) struct Prepared {
     pub(crate) nudge: Arc<Nudge>,
     /// The user's own measure, and what is wrong with it.
     pub(crate) slo: (Option<Slo>, Complaints),
-    pub(crate) family: Family,
+    pub(crate) job_processes: JobProcesses,
     pub(crate) hold: HoldGate,
     pub(crate) net: Option<Net>,
     pub(crate) memory: Option<MemoryStart>,
@@ -70,20 +70,24 @@ pub(crate) fn prepare(inputs: Inputs) -> Option<Prepared> {
     let nudge = Nudge::new().map(Arc::new).ok()?;
     // The user's measure is not background: it begins before this process is.
     let slo = start_measure(&settings, &mut front, &nudge);
-    let family = Family::of_supervisor(group.as_ref());
-    let hold =
-        HoldGate::new(hold_by(settings.asked.holding.hold), group, family.clone(), Arc::clone(&shared));
+    let job_processes = JobProcesses::of_supervisor(group.as_ref());
+    let hold = HoldGate::new(
+        hold_by(settings.asked.holding.hold),
+        group,
+        job_processes.clone(),
+        Arc::clone(&shared),
+    );
     if !hold.can_hold() {
         settings.hold = None;
     }
     // The job's sockets are marked when they are made, so it waits for this: at full priority.
-    let net = start_net(&settings, &mut front, &family);
+    let net = start_net(&settings, &mut front, &job_processes);
     become_background();
     let (pages, read_ahead) = (Pages::default(), ReadAhead::default());
     // The job may read before the listener stands: as early as can be.
-    let memory = start_memory(&settings, &mut front, &hold, &family, &read_ahead, (&pages, &nudge));
+    let memory = start_memory(&settings, &mut front, &hold, &job_processes, &read_ahead, (&pages, &nudge));
     let has_ended = Arc::new(AtomicBool::new(false));
-    let wishes = serve_wishes(&settings, &mut front, memory.as_ref(), &family, (&has_ended, &nudge));
+    let wishes = serve_wishes(&settings, &mut front, memory.as_ref(), &job_processes, (&has_ended, &nudge));
     Some(Prepared {
         settings,
         front,
@@ -95,7 +99,7 @@ pub(crate) fn prepare(inputs: Inputs) -> Option<Prepared> {
         quiet,
         nudge,
         slo,
-        family,
+        job_processes,
         hold,
         net,
         memory,
@@ -121,14 +125,14 @@ fn start_measure(
 }
 
 /// The network, if it was named and can be had.
-fn start_net(settings: &RunSettings, front: &mut FrontChannel, family: &Family) -> Option<Net> {
+fn start_net(settings: &RunSettings, front: &mut FrontChannel, job_processes: &JobProcesses) -> Option<Net> {
     if settings.net != LendNet::AtOnce {
         return None;
     }
     let started = match settings.asked.disks.sensor {
         SensorChoice::Diskstats => Err("the network needs the BPF sensor: it is left as it is".to_owned()),
         SensorChoice::Auto | SensorChoice::Bpf => {
-            Net::start(&net_aim(settings), family.v2_group(), clock::now())
+            Net::start(&net_aim(settings), job_processes.v2_group(), clock::now())
         }
     };
     match started {
@@ -156,7 +160,7 @@ fn start_memory(
     settings: &RunSettings,
     front: &mut FrontChannel,
     hold: &HoldGate,
-    family: &Family,
+    job_processes: &JobProcesses,
     read_ahead: &ReadAhead,
     told: (&Pages, &Arc<Nudge>),
 ) -> Option<MemoryStart> {
@@ -165,7 +169,7 @@ fn start_memory(
     let is_prompt = hold.is_prompt();
     let aim = MemoryAim { longest_hold: aim.longest_hold.filter(|_| is_prompt), ..aim };
     let apart = hold.group().and_then(JobGroup::memory);
-    let begun = MemoryStart::begin(aim, family, apart, read_ahead, told);
+    let begun = MemoryStart::begin(aim, job_processes, apart, read_ahead, told);
     if let Some(why) = begun.as_ref().err().filter(|_| aim.begins == Begins::AtOnce) {
         front.unmet.push(format!("--resources memory: {why}"));
     }
@@ -177,7 +181,7 @@ fn serve_wishes(
     settings: &RunSettings,
     front: &mut FrontChannel,
     memory: Option<&MemoryStart>,
-    family: &Family,
+    job_processes: &JobProcesses,
     (has_ended, nudge): (&Arc<AtomicBool>, &Arc<Nudge>),
 ) -> Wishes {
     let room = settings.memory.map(|aim| aim.room).unwrap_or_default();
@@ -185,8 +189,8 @@ fn serve_wishes(
     let pid = u32::try_from(unsafe { libc::getppid() }).unwrap_or(0);
     // A job without processes in its group may have moved them to others of its own.
     let is_over = {
-        let (has_ended, family) = (Arc::clone(has_ended), family.clone());
-        move || has_ended.load(Ordering::SeqCst) && family.pids().is_empty()
+        let (has_ended, job_processes) = (Arc::clone(has_ended), job_processes.clone());
+        move || has_ended.load(Ordering::SeqCst) && job_processes.pids().is_empty()
     };
     let (asker, wishes) = {
         let has_ended = Arc::clone(has_ended);

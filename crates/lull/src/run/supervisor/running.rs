@@ -19,8 +19,8 @@ use crate::run::net::queues::Queues;
 use crate::run::release::Wishes;
 use crate::run::settings::RunSettings;
 use lull_engine::engine::Engine;
-use lull_engine::family::Family;
 use lull_engine::hold_gate::HoldGate;
+use lull_engine::job_processes::JobProcesses;
 use lull_engine::lock::lock;
 use lull_engine::nudge::Nudge;
 
@@ -35,7 +35,7 @@ pub(crate) struct Running {
     pub(crate) front: FrontChannel,
     pub(crate) engine: Arc<Mutex<Engine>>,
     pub(crate) hold: HoldGate,
-    pub(crate) family: Family,
+    pub(crate) job_processes: JobProcesses,
     pub(crate) nudge: Arc<Nudge>,
     pub(crate) listener: Option<Arc<Listener>>,
     /// No task is left under the filter.
@@ -112,7 +112,7 @@ impl Running {
             && now.since(*lowered) >= SESSIONS_EVERY
         {
             *lowered = now;
-            sessions.lower(&self.family.pids());
+            sessions.lower(&self.job_processes.pids());
         }
     }
 
@@ -123,7 +123,7 @@ impl Running {
         let span = now.since(std::mem::replace(&mut self.told, now));
         let mut status = lock(&self.engine).status(now, self.times.began);
         status.held = self.hold.is_held();
-        let so_far = [self.starved(now), self.family.cpu_time()].map(Option::unwrap_or_default);
+        let so_far = [self.starved(now), self.job_processes.cpu_time()].map(Option::unwrap_or_default);
         status.starved = is_starved(span, std::mem::replace(&mut self.cpu_so_far, so_far), so_far);
         self.front.tell(&FromSupervisor::Status(Box::new(status)));
     }
@@ -134,7 +134,7 @@ impl Running {
 
     /// For how long the job wanted a CPU and had none. For the kernel, who is held by a quota is starved.
     fn starved(&self, now: Nanos) -> Option<Nanos> {
-        self.family.starved_of_cpu().map(|starved| starved.since(self.hold.total_by_quota(now)))
+        self.job_processes.starved_of_cpu().map(|starved| starved.since(self.hold.total_by_quota(now)))
     }
 
     fn hear_front(&mut self) {
@@ -195,7 +195,7 @@ impl Running {
     fn is_job_gone(&self) -> bool {
         let untrapped = |listener: &Arc<Listener>| self.gone.load(Ordering::SeqCst) || listener.is_hung_up();
         // Without a filter and without a group, what the first process has left behind is found by its descent.
-        let is_alone = || self.family.pids().is_empty();
+        let is_alone = || self.job_processes.pids().is_empty();
         self.listener.as_ref().map_or_else(is_alone, untrapped) && self.hold.is_empty()
     }
 

@@ -15,10 +15,10 @@ const GOODBYE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Lets the job go.
 pub(crate) fn shut_down(running: Running, ending: Ending) {
-    let Running { settings, engine, hold, family, plain, io_class, queues, times, .. } = running;
+    let Running { settings, engine, hold, job_processes, plain, io_class, queues, times, .. } = running;
     let now: Nanos = clock::now();
-    let ours = || [family.pids(), vec![std::process::id().cast_signed()]].concat();
-    let pids = family.pids();
+    let ours = || [job_processes.pids(), vec![std::process::id().cast_signed()]].concat();
+    let pids = job_processes.pids();
     lock(&engine).end(now);
     io_class.change(ours, IoClass::Idle);
     match ending {

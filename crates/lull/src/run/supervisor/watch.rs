@@ -25,7 +25,6 @@ use lull_engine::cpu::resource::CpuResource;
 use lull_engine::disk;
 use lull_engine::disk::calls::{Disks, Terms};
 use lull_engine::engine::Engine;
-use lull_engine::gate;
 use lull_engine::hold_gate::HoldGate;
 use lull_engine::lock::lock;
 use lull_engine::memory::resource::MemoryResource;
@@ -33,6 +32,7 @@ use lull_engine::net::resource::NetResource;
 use lull_engine::nudge::Nudge;
 use lull_engine::priority::at_normal_priority;
 use lull_engine::regulator::Regulator;
+use lull_engine::request_gate;
 use lull_engine::thread;
 
 /// Why the CPUs are not watched.
@@ -45,10 +45,10 @@ const NO_THREAD: &str = "this user may have no more threads (ulimit -u), and lul
 /// Watches the job; `None` where nobody can receive its calls: the guardian passes them, once this process has ended.
 pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Option<Running> {
     let began = clock::now();
-    let Prepared { settings, mut front, shared, nudge, family, hold, .. } = prepared;
+    let Prepared { settings, mut front, shared, nudge, job_processes, hold, .. } = prepared;
     let sleeps = Arc::new(AtomicBool::new(false));
     let disks = Disks::new(Terms {
-        family: family.clone(),
+        job_processes: job_processes.clone(),
         shared: Arc::clone(&shared),
         pages: prepared.pages,
         read_ahead: prepared.read_ahead,
@@ -56,15 +56,15 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
         spares_the_oldest: settings.control.interval == IntervalChoice::Auto,
     });
     let mut engine =
-        Engine::new(disks, settings.promise, hold.can_hold(), family.clone(), Arc::clone(&sleeps));
+        Engine::new(disks, settings.promise, hold.can_hold(), job_processes.clone(), Arc::clone(&sleeps));
     if let Some(memory) = prepared.memory {
         engine.register(MemoryResource::new(memory));
     }
     let when_used = (settings.net == LendNet::WhenUsed).then(|| net_aim(&settings));
-    engine.register(NetResource::new(prepared.net, when_used, &family, &nudge));
+    engine.register(NetResource::new(prepared.net, when_used, &job_processes, &nudge));
     let engine = Arc::new(Mutex::new(engine));
     let gone = Arc::new(AtomicBool::new(false));
-    let receive = |listener: &Arc<Listener>| gate::serve(&engine, listener, &shared, &nudge, &gone);
+    let receive = |listener: &Arc<Listener>| request_gate::serve(&engine, listener, &shared, &nudge, &gone);
     // An engine without disks passes every call that would use one.
     let passes_early = prepared.quiet.is_none_or(|quiet| quiet.lasts());
     if !listener.iter().filter(|_| passes_early).all(receive) {
@@ -75,7 +75,7 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
         hear_of_sleep(sleeps, &nudge);
     }
     let aim = disk_aim(&settings);
-    let start = || disk::start::start(&aim, &family);
+    let start = || disk::start::start(&aim, &job_processes);
     // While calls pass it is in a hurry.
     let sensors = if passes_early { at_normal_priority(start) } else { start() };
     let (has_bpf, kind) = (sensors.has_bpf(), sensors.kind);
@@ -87,9 +87,10 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
         return None;
     }
     let io_class = io_class(&settings, &lock(&engine), has_bpf && listener.is_some());
-    IoClass::Idle.change(|| [family.pids(), vec![std::process::id().cast_signed()]].concat(), io_class);
+    IoClass::Idle
+        .change(|| [job_processes.pids(), vec![std::process::id().cast_signed()]].concat(), io_class);
     if let Some(regulation) = regulation(settings.asked.protection.policy) {
-        lock(&engine).register(Regulator::new(regulation, &settings.protect.pids, &family));
+        lock(&engine).register(Regulator::new(regulation, &settings.protect.pids, &job_processes));
     }
     let sensing = clock::now();
     let is_refused = settings.watches_disks && !has_bpf;
@@ -105,7 +106,7 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
     let cpus = CpuResource::begin(
         aim,
         wish,
-        (&settings.protect, &family),
+        (&settings.protect, &job_processes),
         (measure, Box::new(move || complaints.take())),
         (listener.clone(), Arc::clone(&shared)),
         &nudge,
@@ -119,7 +120,7 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
         front,
         engine,
         hold,
-        family,
+        job_processes,
         nudge,
         listener,
         gone,

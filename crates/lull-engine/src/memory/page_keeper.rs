@@ -34,7 +34,7 @@ use lull_linux::topology::DevT;
 use super::aim::MemoryAim;
 use super::already_dirty;
 use super::exchange::{Cause, Exchange};
-use crate::family::Family;
+use crate::job_processes::JobProcesses;
 use crate::lock::lock;
 use crate::report::memory::MemorySummary;
 
@@ -68,7 +68,7 @@ pub(super) enum Order {
 pub(super) struct Keeper {
     sensor: PageSensor,
     exchange: Arc<Exchange>,
-    family: Family,
+    job_processes: JobProcesses,
     keep: KeptPages<Chunk>,
     aim: MemoryAim,
     cleaner: Cleaner<Chunk>,
@@ -91,7 +91,12 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(aim: MemoryAim, sensor: PageSensor, exchange: Arc<Exchange>, family: Family) -> Self {
+    pub(super) fn new(
+        aim: MemoryAim,
+        sensor: PageSensor,
+        exchange: Arc<Exchange>,
+        job_processes: JobProcesses,
+    ) -> Self {
         let hold = aim.longest_hold.map(|longest| {
             // Beside a foreground that leaves no gap the job writes next to nothing.
             Hold::new(HoldSetting { longest, floor: Nanos::from_millis(1), ..HoldSetting::default() })
@@ -99,7 +104,7 @@ impl Keeper {
         Self {
             sensor,
             exchange,
-            family,
+            job_processes,
             keep: KeptPages::new(aim.cache_keep_bytes / page_bytes()),
             aim,
             cleaner: Cleaner::new(aim.dirty_bytes / page_bytes()),
@@ -155,7 +160,7 @@ impl Keeper {
 
     /// Takes over what the job made dirty before.
     fn inherit(&mut self, now: Nanos) {
-        for (chunk, pages) in already_dirty::dirty_pages(self.family.pids()) {
+        for (chunk, pages) in already_dirty::dirty_pages(self.job_processes.pids()) {
             self.inherited += pages.count();
             self.cleaner.dirtied(now, chunk, &pages);
         }
@@ -327,7 +332,7 @@ impl Keeper {
         let (counts, size) = (self.sensor.counts(), page_bytes());
         if now.since(self.sized) >= SIZE_EVERY {
             self.sized = now;
-            let pids = self.family.pids();
+            let pids = self.job_processes.pids();
             let sizes = pids.into_iter().take(SIZED).filter_map(size_of_process);
             let (resident, paged_out) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
             self.seen.resident_bytes = resident;

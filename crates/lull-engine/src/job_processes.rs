@@ -28,7 +28,7 @@ const HELPERS: [&CStr; 2] = [SUPERVISOR, GUARDIAN];
 
 /// How to find the job's processes.
 #[derive(Clone, Debug)]
-pub struct Family {
+pub struct JobProcesses {
     groups: Vec<PathBuf>,
     front: i32,
     own: i32,
@@ -36,7 +36,7 @@ pub struct Family {
     known: Arc<Mutex<HashMap<i32, u64>>>,
 }
 
-impl Family {
+impl JobProcesses {
     /// As seen by the supervisor, a child of the front.
     pub fn of_supervisor(group: Option<&JobGroup>) -> Self {
         // SAFETY: both only ask.

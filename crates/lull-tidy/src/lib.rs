@@ -10,7 +10,7 @@
 //!   circle. A parent may hold the words that its children share.
 //! - Methods, and what macros make, are not seen. Tests may look at anything.
 //!
-//! The one list of exceptions is `known_circles.txt`. It may only shrink; `tests/circles.rs` holds the tree to it.
+//! There are no exceptions: `tests/circles.rs` holds the tree to it.
 
 mod names;
 mod tree;

@@ -1,13 +1,9 @@
-//! No circle of modules anywhere in the workspace, but for those that are known and may only shrink.
+//! No circle of modules anywhere in the workspace.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lull_tidy::{Circle, circles};
-
-/// Modules that are still in a circle, one a line.
-const KNOWN: &str = include_str!("../known_circles.txt");
+use lull_tidy::circles;
 
 /// The folder of all crates.
 fn crates() -> PathBuf {
@@ -20,29 +16,15 @@ fn roots() -> Vec<PathBuf> {
     entries.flat_map(|src| [src.join("lib.rs"), src.join("main.rs")]).filter(|root| root.exists()).collect()
 }
 
-/// A circle's modules as `known_circles.txt` has them.
-fn named(root: &Path, circle: &Circle) -> BTreeSet<String> {
-    let crate_name = root.ancestors().nth(2).and_then(Path::file_name).unwrap().to_str().unwrap();
-    circle.modules.iter().map(|module| format!("{crate_name}::{module}")).collect()
-}
-
 #[test]
 fn no_modules_take_names_from_each_other_in_a_circle() {
-    let known: BTreeSet<String> = KNOWN.lines().map(str::to_owned).collect();
-    let (mut found, mut new) = (BTreeSet::new(), String::new());
-    for root in roots() {
-        for circle in circles(&root).unwrap() {
-            let modules = named(&root, &circle);
-            if !modules.is_subset(&known) {
-                new += &circle.to_string();
-            }
-            found.extend(modules);
-        }
-    }
-    let new = new.replace(crates().to_str().unwrap(), "");
-    assert!(new.is_empty(), "circles:\n{new}Move what both need into a module of its own that both import.");
-    let mended: Vec<&String> = known.difference(&found).collect();
-    assert!(mended.is_empty(), "in no circle any more, take them off known_circles.txt: {mended:#?}");
+    let found: String =
+        roots().iter().flat_map(|root| circles(root).unwrap()).map(|circle| circle.to_string()).collect();
+    let found = found.replace(crates().to_str().unwrap(), "");
+    assert!(
+        found.is_empty(),
+        "circles:\n{found}Move what both need into a module of its own that both import."
+    );
 }
 
 /// A crate of these files, each a name and a text.

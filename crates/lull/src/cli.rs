@@ -1,10 +1,6 @@
 //! The command line.
 
-use std::ffi::OsString;
-
 use clap::{Args, Parser, Subcommand};
-use lull_api::Said;
-use lull_api::options::ThisRun;
 
 /// Background work in the gaps that the foreground leaves.
 #[derive(Debug, Parser)]
@@ -17,7 +13,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a command as background work in the idle time of disks, CPUs and network.
-    Run(Box<RunArgs>),
+    Run(Box<crate::run::RunArgs>),
     /// Change a run that runs: what the job keeps of the memory, or what becomes of what it left behind.
     Set(crate::set::SetArgs),
     /// Reserve shares of CPU time, memory and disks, as a tree of files.
@@ -72,26 +68,6 @@ pub(crate) enum Bench {
     /// Make the tables and pictures of an earlier run again.
     #[command(allow_negative_numbers = true)]
     Report(lull_bench::ReportArgs),
-}
-
-/// Arguments of `lull run`. Its options are the table of [`lull_api::options`].
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Exit status: that of the command; 125 if lull itself failed, 126 if the command cannot be \
-executed, 127 if it does not exist.\n\nA configuration file holds the same options in a section [run], without the \
-dashes: interval = \"5ms\"."
-)]
-pub(crate) struct RunArgs {
-    // First: what comes after the options would stand under the last heading of theirs.
-    /// The command and its arguments.
-    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
-    pub(crate) command: Vec<OsString>,
-
-    #[command(flatten)]
-    pub(crate) said: Said,
-
-    #[command(flatten)]
-    pub(crate) this: ThisRun,
 }
 
 #[cfg(test)]

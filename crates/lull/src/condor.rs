@@ -54,7 +54,7 @@ enum What {
     /// Publish what this node's owner uses, and what guests get and cost, as ClassAds: HTCondor's startd runs it.
     Publish(publish::PublishArgs),
     /// Run a guest under lull run, or at low priority alone where lull cannot: HTCondor's starter runs it.
-    Guest(Box<crate::cli::RunArgs>),
+    Guest(Box<crate::run::RunArgs>),
 }
 
 pub(crate) fn run(args: CondorArgs) -> anyhow::Result<()> {

@@ -2,6 +2,7 @@
 //!
 //! | module | idea |
 //! |---|---|
+//! | [`args`] | the command line |
 //! | [`settings`], [`protect`] | what was asked for ([`lull_api`]), in the terms of those who do it |
 //! | [`front`] | what the shell sees: waits for the job, mirrors its stops and its end |
 //! | [`helper`] | forking the two helper processes |
@@ -17,6 +18,7 @@
 //! What holds the job and lends it the machine is in [`lull_engine`].
 
 pub(crate) mod adjust;
+mod args;
 pub(crate) mod bare;
 mod first_look;
 mod forwarded;
@@ -66,7 +68,7 @@ use lull_linux::seccomp::filter::{self, Wants};
 use lull_linux::systemd;
 use nix::unistd::{ForkResult, Pid, fork};
 
-use crate::cli::RunArgs;
+pub(crate) use args::RunArgs;
 use bare::{cannot_run, run_alone};
 use front::{Ending, Front, Helpers, Inherited, Respawn};
 use guardian::Guardian;

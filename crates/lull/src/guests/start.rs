@@ -5,7 +5,7 @@
 
 use nix::sys::signal::SigSet;
 
-use crate::cli::RunArgs;
+use crate::run::RunArgs;
 use crate::run::{bare, begin};
 
 /// Becomes the guest, or its front.

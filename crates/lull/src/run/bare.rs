@@ -9,12 +9,12 @@ use lull_linux::job::launch::{self, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND};
 use lull_linux::marks::MarkSet;
 use nix::sys::signal::SigSet;
 
+use super::args::RunArgs;
 use super::front::{Ending, Inherited, end_like};
 use super::marks::{MARKS, marks};
 use super::net::options::value_without_equals;
 use super::settings::RunSettings;
 use super::status;
-use crate::cli::RunArgs;
 
 /// Why the command runs without helpers.
 const ALONE: &str = "this user may have no more processes (ulimit -u), and lull needs two: the command runs at low priority alone";

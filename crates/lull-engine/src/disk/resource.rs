@@ -116,7 +116,7 @@ impl Disks {
 
     /// A call that waits delays the handling of a signal sent to its thread, the freezing of its group by others, and whoever waits for a
     /// lock that the job has: such calls are let go, and the oldest one when it has waited for long. Calls of dead threads are dropped.
-    fn let_signals_through(&mut self, now: Nanos) -> Option<Nanos> {
+    fn let_awaited_go(&mut self, now: Nanos) -> Option<Nanos> {
         let mut due: Vec<(u64, Waiter)> = self
             .waiters
             .iter()
@@ -127,7 +127,7 @@ impl Disks {
         let is_frozen = self.sleeps() || (!due.is_empty() && self.terms.job_processes.is_frozen());
         let is_awaited = !due.is_empty()
             && self.terms.spares_the_oldest
-            && locks::is_awaited(&Root::real(), &self.terms.job_processes.pids());
+            && locks::is_awaited(&Root::real(), || self.terms.job_processes.pids());
         if is_awaited {
             self.awaited_until = now.plus(AWAITED);
             due = self.waiters.iter().map(|(id, waiter)| (*id, *waiter)).collect();
@@ -184,7 +184,7 @@ impl Resource for Disks {
         self.write_back(now);
         let next = sooner(next, self.queue_syncs(now));
         // Who is held handles none; the engine sees to them.
-        if self.was_held { next } else { sooner(next, self.let_signals_through(now)) }
+        if self.was_held { next } else { sooner(next, self.let_awaited_go(now)) }
     }
 
     fn tend(&mut self, now: Nanos) {

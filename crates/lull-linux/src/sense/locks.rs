@@ -27,10 +27,13 @@ struct Wait {
     inode: u64,
 }
 
-/// Whether a process that is not of `job` waits for a file lock that `job` has.
-pub fn is_awaited(root: &Root, job: &[i32]) -> bool {
+/// Whether a process that is not of a job waits for a file lock that the job has. The `job`'s processes are asked for only if somebody waits
+/// for any lock: to find them may be dear.
+pub fn is_awaited(root: &Root, job: impl FnOnce() -> Vec<i32>) -> bool {
     let Ok(text) = read_small(&root.path("/proc/locks")) else { return false };
-    waits(&text).iter().any(|wait| {
+    let waits = waits(&text);
+    let job = if waits.is_empty() { Vec::new() } else { job() };
+    waits.iter().any(|wait| {
         let is_left = || !root.path(format!("/proc/{}", wait.holder)).exists();
         !job.contains(&wait.waiter)
             && (job.contains(&wait.holder) || (is_left() && job.iter().any(|pid| has_open(root, *pid, wait))))

@@ -251,7 +251,7 @@ fn calls_pass_while_another_waits_for_a_lock_that_the_job_has() {
     assert!(bench.waits(call), "nobody waits for the job");
     let mut waiter = flock(&[], "true");
     let job = [holder.id().cast_signed()];
-    while !locks::is_awaited(&Root::real(), &job) {
+    while !locks::is_awaited(&Root::real(), || job.to_vec()) {
         assert!(waiter.try_wait().unwrap().is_none());
         std::thread::sleep(std::time::Duration::from_millis(5));
     }

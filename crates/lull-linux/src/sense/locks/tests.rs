@@ -28,7 +28,7 @@ fn only_a_lock_of_the_job_s_that_another_waits_for_counts() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(root.path().join("proc/1234")).unwrap();
     std::fs::write(root.path().join("proc/locks"), TEXT).unwrap();
-    let awaits = |job: &[i32]| is_awaited(&Root::at(root.path()), job);
+    let awaits = |job: &[i32]| is_awaited(&Root::at(root.path()), || job.to_vec());
     assert!(awaits(&[1234]));
     assert!(awaits(&[1234, 5678]), "one of the waiters is not of the job");
     assert!(!awaits(&[1234, 5678, 5679]) && !awaits(&[400]) && !awaits(&[]));
@@ -58,12 +58,12 @@ fn a_lock_whose_taker_has_ended_is_that_of_whoever_has_the_file_open() {
     };
     assert!(eventually(is_locked));
     let job = [holder.id().cast_signed()];
-    assert!(!is_awaited(&Root::real(), &job));
+    assert!(!is_awaited(&Root::real(), || job.to_vec()));
     let mut waiter = sh("flock \"$1\" true", file.path());
-    assert!(eventually(|| is_awaited(&Root::real(), &job)));
-    assert!(!is_awaited(&Root::real(), &[1]));
+    assert!(eventually(|| is_awaited(&Root::real(), || job.to_vec())));
+    assert!(!is_awaited(&Root::real(), || vec![1]));
     drop(holder.stdin.take());
     holder.wait().unwrap();
     waiter.wait().unwrap();
-    assert!(!is_awaited(&Root::real(), &job));
+    assert!(!is_awaited(&Root::real(), || job.to_vec()));
 }

@@ -93,6 +93,11 @@ static void test_timer(void)
     beside_timer(10000);
 }
 
+static void test_fast_timer(void)
+{
+    beside_timer(2000);
+}
+
 static void test_restart(void)
 {
     struct tally tally = {0};
@@ -218,7 +223,7 @@ static void test_locks(void)
 int main(int argc, char **argv)
 {
     static const struct test tests[] = {
-        {"queued", test_queued}, {"timer", test_timer}, {"restart", test_restart}, {"children", test_children},
+        {"queued", test_queued}, {"timer", test_timer}, {"fast-timer", test_fast_timer}, {"restart", test_restart}, {"children", test_children},
         {"stops", test_stops},   {"locks", test_locks}, {0},
     };
     return run_named(tests, argc, argv);

@@ -101,6 +101,16 @@ all_checks() { # WHO
     left_since "$RUN/before"
 }
 
+# Calls that a signal ends before lull has them are made again: each program's results are those without lull.
+signals() {
+    who=signals
+    say "$kernel: calls beside interval timers"
+    cc -O2 -static -o "$CACHE/signals" "$ROOT_DIR/conformance/signals.c" || die 'no C compiler'
+    vm_copy "$CACHE/signals" /opt/vm/signals
+    vm_run root '/opt/vm/timers.sh /mnt/data' </dev/null 2>&1 | record
+    grep -q "^$who|timer|" "$results" || note timer FAIL 'the checks did not run'
+}
+
 services() {
     who=services
     say "$kernel: services whose main process is lull"
@@ -211,6 +221,7 @@ else
     surroundings=("${SURROUNDINGS[@]}")
 fi
 for name in "${surroundings[@]}"; do part all_checks "$name"; done
+part signals
 if [[ -z $small ]]; then
     part services
     part slow_disk

@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arch = env::var("CARGO_CFG_TARGET_ARCH")?;
     let multiarch = format!("/usr/include/{arch}-linux-gnu");
     let clang = find_clang()?;
-    for name in ["block", "net", "pages", "reserve", "sched"] {
+    for name in ["block", "net", "pages", "reserve", "restart", "sched"] {
         libbpf_cargo::SkeletonBuilder::new()
             .source(format!("src/bpf/{name}.bpf.c"))
             .obj(out.join(format!("{name}.bpf.o")))

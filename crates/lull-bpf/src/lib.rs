@@ -15,6 +15,7 @@
 //! | [`cpu`] | the CPUs |
 //! | [`pages`] | the page cache |
 //! | [`net`] | network interfaces |
+//! | [`restart`] | trapped calls that begin again after a signal |
 //! | [`classes`] | whose packets are in which class of an interface |
 //! | `bpf/lull_record.h` | the records, shared by BPF, C and Rust |
 //! | `bpf/lull_policy.h` | the pure functions that kernel and user space have in common |
@@ -28,7 +29,7 @@
 //! | `bpf/lull_receive.h` | slowing what the job receives |
 //! | `bpf/lull_tag.h` | what is background without being the job's |
 //! | `bpf/lull_room.h` | letting datagrams wait |
-//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c`, `bpf/net.bpf.c`, `bpf/reserve.bpf.c` | the programs |
+//! | `bpf/block.bpf.c`, `bpf/sched.bpf.c`, `bpf/pages.bpf.c`, `bpf/net.bpf.c`, `bpf/reserve.bpf.c`, `bpf/restart.bpf.c` | the programs |
 
 pub mod classes;
 pub mod cpu;
@@ -37,6 +38,7 @@ pub mod net;
 pub mod pages;
 pub mod record;
 pub mod recorder;
+pub mod restart;
 pub mod sensor;
 pub mod simulated;
 
@@ -47,4 +49,5 @@ pub use net::tags::{PacketMark, PortRange, Tags};
 pub use net::{Congestion, Interface, InterfaceReport, NetSensor, NetSettings};
 pub use pages::{Chunk, PageCounts, PageSensor, PageSettings, Touched};
 pub use recorder::{Recorded, Recorder};
+pub use restart::Restart;
 pub use sensor::{BlockSensor, Device, DeviceReport, Job};

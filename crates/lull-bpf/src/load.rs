@@ -53,6 +53,8 @@ pub enum Observers {
     Pages,
     /// Of network interfaces.
     Net,
+    /// Of trapped calls that a signal ends.
+    Restart,
 }
 
 impl Observers {
@@ -62,6 +64,7 @@ impl Observers {
             Self::Cpu => "lull leaves the CPUs to the kernel's own classes",
             Self::Pages => "what the job reads stays in the page cache",
             Self::Net => "lull leaves the network as it is",
+            Self::Restart => "a signal whose handler has no SA_RESTART may end a trapped call with EINTR",
         }
     }
 }
@@ -73,6 +76,7 @@ impl std::fmt::Display for Observers {
             Self::Cpu => "BPF CPU observers",
             Self::Pages => "BPF page-cache observers",
             Self::Net => "BPF network observers",
+            Self::Restart => "BPF observers of ended calls",
         })
     }
 }

@@ -44,7 +44,7 @@ pub struct Job {
 
 impl Job {
     /// As `struct lull_job` has it.
-    fn words(self) -> [u32; 4] {
+    pub(crate) fn words(self) -> [u32; 4] {
         let group = self.group.unwrap_or(0);
         #[expect(clippy::cast_possible_truncation, reason = "its halves")]
         let [low, high] = [group as u32, (group >> 32) as u32];

@@ -20,9 +20,11 @@ use crate::report::Report;
 use crate::report::status::Status;
 use crate::resource::{News, Resource, Verdict, sooner};
 use crate::signal_turn::{Look, SignalTurn};
+use crate::signals;
 
 const URING_REFUSED: &str = "the job asks for io_uring, which is hidden from it (ENOSYS): most programs then use other calls; --io-uring leaves it to them";
 const LISTENER_REFUSED: &str = "the job wants to trap system calls itself (a seccomp listener, as sandboxes and containers use), which the kernel refuses beside lull's (EBUSY): use --gate none";
+const TRACER_MISSES: &str = "a tracer brings a filter of its own into the job (strace --seccomp-bpf), past which it does not see the calls that lull traps: use --gate none, or strace without it";
 
 /// What the job should be told of, once each.
 #[derive(Default)]
@@ -123,10 +125,14 @@ impl Engine {
             return verdict;
         }
         match trap.nr {
-            libc::SYS_seccomp => {
-                // A lull within lull says so itself.
-                if !is_lull(trap.tid) {
-                    self.words.say(LISTENER_REFUSED);
+            libc::SYS_seccomp | libc::SYS_prctl => {
+                if trap.listens() {
+                    // A lull within lull says so itself.
+                    if !is_lull(trap.tid) {
+                        self.words.say(LISTENER_REFUSED);
+                    }
+                } else if signals::is_traced(trap.tid) {
+                    self.words.say(TRACER_MISSES);
                 }
                 Verdict::Pass
             }

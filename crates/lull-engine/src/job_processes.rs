@@ -13,9 +13,10 @@ use std::sync::{Arc, Mutex};
 
 use lull_bpf::Job;
 use lull_core::Nanos;
-use lull_linux::cgroup::{JobGroup, is_being_frozen};
+use lull_linux::cgroup::JobGroup;
 use lull_linux::proc::{self, StatLine, parent_of};
 use lull_linux::root::Root;
+use lull_linux::sense::freezers::Freezers;
 use lull_linux::sense::{machine, pressure};
 
 use crate::lock::lock;
@@ -34,6 +35,7 @@ pub struct JobProcesses {
     own: i32,
     /// Without a group: those that were ever seen, by id, with their start times.
     known: Arc<Mutex<HashMap<i32, u64>>>,
+    freezers: Arc<Freezers>,
 }
 
 impl JobProcesses {
@@ -42,13 +44,20 @@ impl JobProcesses {
         // SAFETY: both only ask.
         let (front, own) = unsafe { (libc::getppid(), libc::getpid()) };
         let groups = group.map(JobGroup::paths).unwrap_or_default();
-        Self { groups, front, own, known: Arc::default() }
+        let freezers = Arc::new(Freezers::find(&Root::real()));
+        Self { groups, front, own, known: Arc::default(), freezers }
     }
 
     /// Whoever is listed in this folder, as in a control group.
     #[cfg(test)]
     pub(crate) fn of_folder(group: &Path) -> Self {
-        Self { groups: vec![group.to_owned()], front: 0, own: 0, known: Arc::default() }
+        Self {
+            groups: vec![group.to_owned()],
+            front: 0,
+            own: 0,
+            known: Arc::default(),
+            freezers: Arc::default(),
+        }
     }
 
     /// Front and supervisor.
@@ -87,9 +96,9 @@ impl JobProcesses {
         self.groups.iter().find_map(|group| pressure::starved_of_cpu(group))
     }
 
-    /// Whether the job's group, or one above it, is being frozen.
-    pub fn is_frozen(&self) -> bool {
-        self.groups.iter().any(|group| is_being_frozen(group))
+    /// Whether somebody freezes this thread.
+    pub fn is_frozen(&self, tid: u32) -> bool {
+        self.freezers.freeze(&Root::real(), tid)
     }
 
     /// All processes of the machine but the job's, front and supervisor.

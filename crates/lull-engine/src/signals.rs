@@ -1,4 +1,4 @@
-//! Whether a thread has a signal to handle, from `/proc/TID/status`.
+//! Whether a thread has a signal to handle, or a tracer, from `/proc/TID/status`.
 
 use nix::sys::signal::Signal;
 
@@ -34,6 +34,16 @@ fn pending(status: &str) -> u64 {
 /// Whether thread `tid` has a signal to handle, or is gone.
 pub(crate) fn is_pending(tid: u32) -> bool {
     status_of(tid).is_none_or(|status| pending(&status) & !mask(&status, "SigBlk") != 0)
+}
+
+/// Whether somebody traces thread `tid`.
+pub(crate) fn is_traced(tid: u32) -> bool {
+    status_of(tid).is_some_and(|status| has_tracer(&status))
+}
+
+fn has_tracer(status: &str) -> bool {
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|pid| pid.trim() != "0")
 }
 
 /// The signals by which others talk to process `pid` that it has not taken, blocked ones too.

@@ -52,7 +52,6 @@ mod group;
 mod least;
 pub mod memory;
 mod name;
-mod outer;
 pub(crate) mod quota;
 mod reach;
 
@@ -60,7 +59,6 @@ pub use confine::Confinement;
 pub use facts::{CgroupFacts, Hierarchy, Layout};
 pub use least::Written;
 pub use name::GroupName;
-pub use outer::is_being_frozen;
 pub use quota::{Quota, is_held};
 pub use reach::Reach;
 

@@ -31,6 +31,7 @@ mod network;
 mod page;
 mod report;
 mod reservations;
+mod signals;
 
 use advice::Advice;
 use class::Class;
@@ -39,6 +40,7 @@ use memory::Memory;
 use network::Network;
 use page::Page;
 use reservations::Reservations;
+use signals::Signals;
 
 /// Arguments of `lull doctor`.
 #[derive(Debug, Args)]
@@ -67,6 +69,8 @@ struct Findings {
     asked: Option<Asked>,
     facts: Facts,
     plan: Plan,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signals: Option<Signals>,
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<Class>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,6 +110,7 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<()> {
         Some(_) => advice::disks(&facts).collect(),
         None => advice::all(&facts, class.as_ref(), &program, systemd::is_running(&Root::real())),
     };
+    let signals = if asked.is_none() { Signals::look(&facts) } else { None };
     let memory = asked.is_none().then(|| Memory::of(&facts));
     let network = asked.is_none().then(|| Network::look(&facts));
     let htcondor = if asked.is_none() { Condor::look() } else { None };
@@ -114,6 +119,7 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<()> {
         asked,
         facts,
         plan,
+        signals,
         class,
         memory,
         network,

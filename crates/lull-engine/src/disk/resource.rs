@@ -123,8 +123,6 @@ impl Disks {
             .filter(|(_, waiter)| self.sleeps() || now.since(waiter.checked) >= SIGNAL_CHECK)
             .map(|(id, waiter)| (*id, *waiter))
             .collect();
-        // Whoever froze the job from outside waits until its last thread stands still.
-        let is_frozen = self.sleeps() || (!due.is_empty() && self.terms.job_processes.is_frozen());
         let is_awaited = !due.is_empty()
             && self.terms.spares_the_oldest
             && locks::is_awaited(&Root::real(), || self.terms.job_processes.pids());
@@ -141,7 +139,13 @@ impl Disks {
             self.spared = now;
         }
         for (id, waiter) in due {
-            if is_frozen || is_awaited || overdue == Some(id) || signals::is_pending(waiter.tid) {
+            // Whoever freezes it from outside waits until its last thread stands still.
+            let stands_in_the_way = || {
+                self.sleeps()
+                    || signals::is_pending(waiter.tid)
+                    || self.terms.job_processes.is_frozen(waiter.tid)
+            };
+            if is_awaited || overdue == Some(id) || stands_in_the_way() {
                 self.counts.signalled += u64::from(!is_awaited && overdue != Some(id));
                 self.step(waiter.disk, now, Input::Withdraw(Ticket(id)));
                 self.release(now, id);

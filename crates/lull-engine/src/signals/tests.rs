@@ -1,6 +1,6 @@
 //! Made-up status files.
 
-use super::{pending, spoken};
+use super::{has_tracer, pending, spoken};
 
 fn status(pnd: &str, shd: &str, blk: &str, ign: &str) -> String {
     format!(
@@ -17,6 +17,12 @@ fn only_deliverable_signals_count() {
     assert_eq!(0x200, pending(&status(zero, usr1, zero, zero)));
     assert_eq!(0x200, pending(&status(zero, usr1, usr1, zero)), "whoever blocks it may wait for it");
     assert_eq!(0, pending(&status(zero, usr1, zero, usr1)));
+}
+
+#[test]
+fn a_tracer_has_a_number() {
+    assert!(has_tracer("Name:\tx\nTracerPid:\t17\nUid:\t0\n"));
+    assert!(!has_tracer("Name:\tx\nTracerPid:\t0\nUid:\t0\n") && !has_tracer(""));
 }
 
 #[test]

@@ -68,20 +68,24 @@ pub fn v2_mount(root: &Root) -> Option<PathBuf> {
 }
 
 /// What is mounted in this process's mount namespace, and failing that in others.
-struct Mounts<'a> {
+pub(crate) struct Mounts<'a> {
     root: &'a Root,
     own: MountTable,
 }
 
 impl<'a> Mounts<'a> {
-    fn read(root: &'a Root) -> Self {
+    pub(crate) fn read(root: &'a Root) -> Self {
         Self { root, own: MountTable::parse(&root.read("/proc/self/mountinfo").unwrap_or_default()) }
     }
 
     /// The oldest that is wanted; its point leads there from here.
-    fn find(&self, wanted: impl Fn(&&Mount) -> bool) -> Option<Mount> {
-        let own = self.own.iter().find(&wanted).cloned();
-        own.or_else(|| elsewhere::find(self.root, wanted))
+    pub(crate) fn find(&self, wanted: impl Fn(&&Mount) -> bool) -> Option<Mount> {
+        self.find_here(&wanted).or_else(|| elsewhere::find(self.root, wanted))
+    }
+
+    /// The oldest that is wanted in this process's mount namespace.
+    pub(crate) fn find_here(&self, wanted: impl Fn(&&Mount) -> bool) -> Option<Mount> {
+        self.own.iter().find(wanted).cloned()
     }
 }
 
@@ -92,7 +96,7 @@ fn words(text: Option<String>) -> Vec<String> {
 fn describe(root: &Root, mount: &Mount, controllers: &[&str], own_path: &str) -> Hierarchy {
     let version = if mount.fs == "cgroup2" { 2 } else { 1 };
     let point = root.path(&mount.point);
-    let own = own_directory(mount, own_path).map(|dir| root.path(dir)).filter(|dir| dir.is_dir());
+    let own = mount.directory(own_path).map(|dir| root.path(dir)).filter(|dir| dir.is_dir());
     let read = |name: &str| own.as_deref().and_then(|own| std::fs::read_to_string(own.join(name)).ok());
     let has = |name: &str| own.as_deref().is_some_and(|own| own.join(name).exists());
     let bound: Vec<String> = controllers.iter().map(|&name| name.to_owned()).collect();
@@ -124,15 +128,6 @@ fn describe(root: &Root, mount: &Mount, controllers: &[&str], own_path: &str) ->
         cpuset: false,
         memory: false,
     }
-}
-
-/// The own group's directory, seen through a mount that may show a subtree only.
-fn own_directory(mount: &Mount, own_path: &str) -> Option<PathBuf> {
-    let own = Path::new(own_path);
-    if own.components().any(|part| part == std::path::Component::ParentDir) {
-        return None;
-    }
-    own.strip_prefix(&mount.fs_root).ok().map(|below| mount.point.join(below))
 }
 
 /// Notes what a group for a job has.

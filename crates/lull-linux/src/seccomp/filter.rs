@@ -16,8 +16,8 @@
 //! Calls that ask for a thread's CPUs, or choose them, are trapped where CPUs are lent: they are made while the job is not confined.
 //!
 //! `io_uring_setup` fails with ENOSYS, so that programs fall back to calls that can be gated, unless it is allowed. Where calls are trapped it is
-//! trapped too, and refused in the answer, so that lull can tell; so is the wish for a seccomp listener, which the kernel refuses to
-//! whoever has one already.
+//! trapped too, and refused in the answer, so that lull can tell; so are seccomp filters of the job's own: the kernel refuses a listener to
+//! whoever has one already, and a tracer's filter does not see what is trapped.
 //! A call of another architecture than the one lull was built for (a 32-bit program) passes untrapped.
 
 use std::str::FromStr;
@@ -83,8 +83,8 @@ enum Rule {
     LargeOrDirect,
     /// The first argument is the family of IPv4 or IPv6.
     Internet,
-    /// `seccomp(operation, flags, …)` with a listener.
-    Listens,
+    /// `prctl(PR_SET_SECCOMP, …)`.
+    SetsFilter,
     /// The call fails with ENOSYS.
     Absent,
 }
@@ -123,7 +123,7 @@ mod asm {
     pub(super) const fn family(family: libc::c_int) -> u32 {
         family as u32
     }
-    pub(super) const NEW_LISTENER: u32 = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as u32;
+    pub(super) const SET_SECCOMP: u32 = libc::PR_SET_SECCOMP as u32;
     pub(super) const ABSENT: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 }
 use asm::{and, jump_eq, jump_ge, load, ret};
@@ -158,7 +158,7 @@ fn body(rule: Rule) -> Vec<sock_filter> {
             trap,
             allow,
         ],
-        Rule::Listens => vec![load(low(1)), and(asm::NEW_LISTENER), jump_eq(0, 1, 0), trap, allow],
+        Rule::SetsFilter => vec![load(low(0)), jump_eq(asm::SET_SECCOMP, 0, 1), trap, allow],
         // The kernel, too, looks at the lower half alone: it is an int.
         Rule::Internet => vec![
             load(low(0)),
@@ -205,7 +205,7 @@ fn rules(wants: Wants) -> Vec<(libc::c_long, Rule)> {
         rules.extend([libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity].map(|nr| (nr, Rule::Always)));
     }
     if told {
-        rules.push((libc::SYS_seccomp, Rule::Listens));
+        rules.extend([(libc::SYS_seccomp, Rule::Always), (libc::SYS_prctl, Rule::SetsFilter)]);
     }
     if scope == Scope::None {
         return rules;

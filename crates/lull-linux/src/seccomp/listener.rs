@@ -28,8 +28,13 @@ pub struct Trap {
 impl Trap {
     /// Whether the call may have to wait for a disk. The others are trapped to be told of.
     pub fn uses_a_disk(&self) -> bool {
-        ![libc::SYS_socket, libc::SYS_seccomp, libc::SYS_io_uring_setup].contains(&self.nr)
+        ![libc::SYS_socket, libc::SYS_seccomp, libc::SYS_prctl, libc::SYS_io_uring_setup].contains(&self.nr)
             && !self.concerns_cpus()
+    }
+
+    /// Whether the call asks for a listener like lull's: `seccomp(operation, flags, …)`.
+    pub fn listens(&self) -> bool {
+        self.nr == libc::SYS_seccomp && self.args[1] & libc::SECCOMP_FILTER_FLAG_NEW_LISTENER != 0
     }
 
     /// Whether the call asks for the CPUs of a thread, or chooses them.

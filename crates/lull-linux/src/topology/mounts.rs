@@ -7,7 +7,7 @@
 //! Edge cases: a line that does not parse is left out, since one odd mount must not hide the others; of mounts on the
 //! same point the last wins, as for the kernel.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::DevT;
 
@@ -29,6 +29,15 @@ pub struct Mount {
 }
 
 impl Mount {
+    /// Where a directory of the file system is to be seen through this mount, which may show a part of it only.
+    pub fn directory(&self, path: &str) -> Option<PathBuf> {
+        let path = Path::new(path);
+        if path.components().any(|part| part == Component::ParentDir) {
+            return None;
+        }
+        path.strip_prefix(&self.fs_root).ok().map(|below| self.point.join(below))
+    }
+
     /// Parses one line.
     pub fn parse(line: &str) -> Option<Self> {
         let (left, right) = line.split_once(" - ")?;

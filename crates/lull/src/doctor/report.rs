@@ -38,6 +38,9 @@ fn host(page: &mut Page, findings: &Findings) {
     page.section("Request gate: how single requests of the job are held");
     choice(page, &plan.request_gate);
     request_gate(page, facts);
+    if let Some(signals) = &findings.signals {
+        signals.write(page);
+    }
     page.section("Hold gate: how the whole job is held");
     choice(page, &plan.hold_gate);
     page.section("CPUs: how computing is lent");

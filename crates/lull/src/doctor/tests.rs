@@ -119,6 +119,7 @@ pub(super) fn findings(facts: Facts) -> Findings {
         asked: None,
         facts,
         plan,
+        signals: None,
         class,
         memory,
         network,

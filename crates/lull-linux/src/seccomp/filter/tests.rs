@@ -89,13 +89,14 @@ fn io_uring_is_absent_unless_allowed() {
 }
 
 #[test]
-fn a_wish_for_a_listener_is_told_and_other_filters_are_not() {
+fn filters_of_the_job_are_told() {
     let set = u64::from(libc::SECCOMP_SET_MODE_FILTER);
-    let verdict = |scope, flags: u64| native(scope, libc::SYS_seccomp, [set, flags, 0, 0, 0, 0]);
-    let (listener, other) = (libc::SECCOMP_FILTER_FLAG_NEW_LISTENER, libc::SECCOMP_FILTER_FLAG_LOG);
-    assert_eq!(verdict(Scope::Large, listener | other), TRAP);
-    assert_eq!(verdict(Scope::Large, other), ALLOW);
-    assert_eq!(verdict(Scope::None, listener), ALLOW);
+    assert_eq!(native(Scope::Large, libc::SYS_seccomp, [set, 0, 0, 0, 0, 0]), TRAP);
+    assert_eq!(native(Scope::None, libc::SYS_seccomp, [set, 0, 0, 0, 0, 0]), ALLOW);
+    for (option, verdict) in [(libc::PR_SET_SECCOMP, TRAP), (libc::PR_SET_NAME, ALLOW)] {
+        let option = u64::from(option.unsigned_abs());
+        assert_eq!(native(Scope::Large, libc::SYS_prctl, [option, 0, 0, 0, 0, 0]), verdict);
+    }
 }
 
 #[test]

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use lull_api::SensorChoice;
+use lull_bpf::Restart;
 use lull_core::Nanos;
 use lull_linux::cgroup::JobGroup;
 use lull_linux::clock;
 use lull_linux::job::shared::Shared;
 use lull_linux::marks::{Mark, MarkSet, Plain, let_others_run};
+use lull_linux::seccomp::Scope;
 
 use super::aims::{hold_by, net_aim};
 use super::front_channel::FrontChannel;
@@ -50,6 +53,8 @@ pub(crate) struct Prepared {
     pub(crate) job_processes: JobProcesses,
     pub(crate) hold: HoldGate,
     pub(crate) net: Option<Net>,
+    /// Lets trapped calls begin again after a signal.
+    pub(crate) restart: Option<Restart>,
     pub(crate) memory: Option<MemoryStart>,
     pub(crate) pages: Pages,
     pub(crate) read_ahead: ReadAhead,
@@ -71,6 +76,7 @@ pub(crate) fn prepare(inputs: Inputs) -> Option<Prepared> {
     // The user's measure is not background: it begins before this process is.
     let slo = start_measure(&settings, &mut front, &nudge);
     let job_processes = JobProcesses::of_supervisor(group.as_ref());
+    let restart = begin_restart(&settings, &job_processes);
     let hold = HoldGate::new(
         hold_by(settings.asked.holding.hold),
         group,
@@ -87,6 +93,8 @@ pub(crate) fn prepare(inputs: Inputs) -> Option<Prepared> {
     // The job may read before the listener stands: as early as can be.
     let memory = start_memory(&settings, &mut front, &hold, &job_processes, &read_ahead, (&pages, &nudge));
     let has_ended = Arc::new(AtomicBool::new(false));
+    // The job's first trapped call may come at once.
+    let restart = restart.and_then(|loading| loading.join().ok().flatten());
     let wishes = serve_wishes(&settings, &mut front, memory.as_ref(), &job_processes, (&has_ended, &nudge));
     Some(Prepared {
         settings,
@@ -102,6 +110,7 @@ pub(crate) fn prepare(inputs: Inputs) -> Option<Prepared> {
         job_processes,
         hold,
         net,
+        restart,
         memory,
         pages,
         read_ahead,
@@ -145,6 +154,17 @@ fn start_net(settings: &RunSettings, front: &mut FrontChannel, job_processes: &J
             None
         }
     }
+}
+
+/// Begins to load what lets trapped calls begin again after a signal; where it cannot be had, a signal ends one now and then.
+fn begin_restart(
+    settings: &RunSettings,
+    job_processes: &JobProcesses,
+) -> Option<JoinHandle<Option<Restart>>> {
+    let is_wanted = settings.scope != Scope::None && settings.asked.disks.sensor != SensorChoice::Diskstats;
+    let job = job_processes.job();
+    let load = || std::thread::Builder::new().spawn(move || Restart::load(job).ok()).ok();
+    is_wanted.then(load).flatten()
 }
 
 /// What is read ahead for the job is background too, and deciding for it must not take the CPU from the

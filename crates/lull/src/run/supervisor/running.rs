@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 
+use lull_bpf::Restart;
 use lull_core::Nanos;
 use lull_linux::clock;
 use lull_linux::marks::sessions::Sessions;
@@ -38,6 +39,8 @@ pub(crate) struct Running {
     pub(crate) job_processes: JobProcesses,
     pub(crate) nudge: Arc<Nudge>,
     pub(crate) listener: Option<Arc<Listener>>,
+    /// Lets trapped calls begin again after a signal, while it is there.
+    pub(crate) _restart: Option<Restart>,
     /// No task is left under the filter.
     pub(crate) gone: Arc<AtomicBool>,
     /// What the job has instead of the idle class.

@@ -123,6 +123,7 @@ pub(crate) fn watch(prepared: Prepared, listener: Option<Arc<Listener>>) -> Opti
         job_processes,
         nudge,
         listener,
+        _restart: prepared.restart,
         gone,
         io_class,
         sessions,

@@ -13,13 +13,14 @@ use std::fs::File;
 use std::io::{ErrorKind, Write};
 
 use common::{lull_run, output};
+use lull_bpf::{Job, Restart};
 
 const WRITES: u32 = 2000;
 const BYTES: usize = 128 * 1024;
 const TIMER_NS: i64 = 10_000_000;
 /// How the program's result begins in what the test harness prints.
 const RESULT: &str = "interrupted: ";
-/// Where nothing else runs it is about one in 5,000; far more on a machine at its limit.
+/// Where such calls cannot be made again. Where nothing else runs it is about one in 5,000; far more on a machine at its limit.
 const INTERRUPTED_AT_MOST: u32 = WRITES / 50;
 
 /// The output and the words of lull of a program of this file under `lull run OPTIONS`.
@@ -82,7 +83,8 @@ fn a_timer_hardly_ever_interrupts_a_gated_write_and_never_an_ungated_one() {
         count.parse().unwrap()
     };
     let gated = interrupted(&[]);
-    assert!(gated <= INTERRUPTED_AT_MOST, "{gated}");
+    let are_made_again = Restart::load(Job::default()).is_ok();
+    assert!(gated <= if are_made_again { 0 } else { INTERRUPTED_AT_MOST }, "{gated}");
     assert_eq!(interrupted(&["--gate", "none", "--longest-hold", "off"]), 0);
 }
 

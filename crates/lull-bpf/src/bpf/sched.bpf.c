@@ -36,7 +36,7 @@
 #include "lull_task.h"
 #include "lull_interrupt.h"
 
-#define MAX_TASKS 8192
+#define TASK_PLACES 16384
 #define ONE_BACKGROUND (1ULL << 32)
 /* Work that the background asked for is its own for so long; then it counts as foreground. */
 #define ASKED_NS 100000000ULL
@@ -48,10 +48,11 @@ struct task {
 	__u64 on_cpu_ns;
 	__u64 judged_ns;
 	__u64 asked_ns; /* woken by the background; 0: not */
-	__u32 class;	/* --protect's verdict at `judged_ns` */
-	__u8 loaded;	/* background ran somewhere at the wake-up */
+	__u32 pid;
+	__u32 class; /* --protect's verdict at `judged_ns` */
+	__u8 loaded; /* background ran somewhere at the wake-up */
 	__u8 ran;
-	__u8 unused[2];
+	__u8 unused[6];
 };
 
 /* One per possible CPU; the loader sets the number. */
@@ -71,10 +72,11 @@ struct {
 	__type(value, struct lull_sched);
 } shared SEC(".maps");
 
-/* Foreground tasks by thread id; those that have not run for long make room. */
+/* Foreground tasks, by the low bits of their thread ids: looked at with every wake-up and switch, so it
+ * must cost next to nothing. Whoever is woken takes the place from another, whose burst is lost. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_TASKS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TASK_PLACES);
 	__type(key, __u32);
 	__type(value, struct task);
 } tasks SEC(".maps");
@@ -123,16 +125,29 @@ static __always_inline void note_use(struct lull_sched *all, __u32 used, __u64 n
 	}
 }
 
+static __always_inline struct task *place_of(__u32 pid)
+{
+	__u32 place = pid % TASK_PLACES;
+
+	return bpf_map_lookup_elem(&tasks, &place);
+}
+
+/* The record of a task, if it has one. */
+static __always_inline struct task *known_task(__u32 pid)
+{
+	struct task *task = place_of(pid);
+
+	return task && task->pid == pid ? task : 0;
+}
+
 /* The record of a task, made if there is none. */
 static __always_inline struct task *task_of(__u32 pid)
 {
-	struct task *task = bpf_map_lookup_elem(&tasks, &pid);
-	struct task fresh = {};
+	struct task *task = place_of(pid);
 
-	if (task)
-		return task;
-	bpf_map_update_elem(&tasks, &pid, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&tasks, &pid);
+	if (task && task->pid != pid)
+		*task = (struct task){ .pid = pid };
+	return task;
 }
 
 /* --protect walks up two trees: too dear for every switch. */
@@ -219,8 +234,8 @@ static __always_inline void waking(void *ctx, struct task_struct *woken, int is_
 	now = bpf_ktime_get_ns();
 	if (!is_new && !woken->on_rq) {
 		task->asked_ns = 0;
-		if (!lull_is_interrupted(ctx) &&
-		    class_of(all, bpf_get_current_task_btf()) == LULL_BACKGROUND) {
+		if (class_of(all, bpf_get_current_task_btf()) == LULL_BACKGROUND &&
+		    !lull_is_interrupted(ctx)) {
 			task->asked_ns = now;
 			task->woken_ns = 0;
 			return;
@@ -259,8 +274,7 @@ int BPF_PROG(lull_wakeup_new, struct task_struct *woken)
 static __always_inline void leave(struct lull_sched *all, struct lull_cpu *cpu, int missed,
 				  int sleeps, __u64 now)
 {
-	__u32 pid = cpu->pid;
-	struct task *task = bpf_map_lookup_elem(&tasks, &pid);
+	struct task *task = known_task(cpu->pid);
 	__u64 took;
 	__u32 loaded;
 
@@ -337,11 +351,11 @@ static __always_inline void begin_anew(struct lull_sched *all, struct lull_cpu *
 static __always_inline __u32 class_on_cpu(struct lull_sched *all, struct task_struct *runs,
 					  struct task **record)
 {
-	__u32 class = class_of(all, runs), pid = runs->pid;
+	__u32 class = class_of(all, runs);
 
 	if (class != LULL_FOREGROUND)
 		return class;
-	*record = bpf_map_lookup_elem(&tasks, &pid);
+	*record = known_task(runs->pid);
 	return works_for_background(*record) ? LULL_NEUTRAL : LULL_FOREGROUND;
 }
 

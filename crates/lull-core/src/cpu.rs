@@ -242,7 +242,7 @@ impl CpuBuffer {
             return (reading.running > 0).then(|| now.plus(self.presence.missing()));
         }
         let may_grow = self.confined && self.setting.cpus > 2;
-        let look = now.plus(if may_grow { self.grow_every() } else { LOOK });
+        let look = if may_grow { now.plus(self.grow_every()) } else { now.next_multiple_of(LOOK) };
         Some(self.audit.next_change().map_or(look, |at| at.min(look)).max(now.plus(Nanos(1))))
     }
 

@@ -213,12 +213,17 @@ impl Disk {
     /// Lets control act when its time has come; says when the next time is. `is_held`: the job is held now.
     pub(crate) fn control(&mut self, now: Nanos, is_held: bool) -> Option<Nanos> {
         let view = self.observe(now);
-        let events = view.foreground.started.wrapping_add(view.background.started);
-        if events != self.moved.0 {
-            self.moved = (events, now);
+        // Of a foreground alone nothing has to be learnt in a hurry.
+        if view.background.started != self.moved.0 || self.resource.waiting() > 0 {
+            self.moved = (view.background.started, now);
         }
-        let pause = if is_held { CONTROL_WHILE_HELD } else { CONTROL_EVERY };
-        if now.since(self.controlled) >= pause {
+        let is_busy = now.since(self.moved.1) < CONTROL_AT_REST;
+        let pause = match (is_busy, is_held) {
+            (false, _) => CONTROL_AT_REST,
+            (true, true) => CONTROL_WHILE_HELD,
+            (true, false) => CONTROL_EVERY,
+        };
+        if now >= self.controlled.next_multiple_of(pause) {
             self.controlled = now;
             let telemetry = self.telemetry(&view);
             let setting = self.control.update(now, &telemetry);
@@ -230,8 +235,8 @@ impl Disk {
         if self.control.next_test().is_some_and(|at| now >= at) {
             self.test(now);
         }
-        let busy = now.since(self.moved.1) < CONTROL_AT_REST;
-        let next = self.controlled.plus(if busy { pause } else { CONTROL_AT_REST });
+        // Of all disks at the same time, so that they share the wake-ups.
+        let next = self.controlled.next_multiple_of(pause);
         Some(self.control.next_test().map_or(next, |at| at.min(next)))
     }
 

@@ -25,7 +25,7 @@
 
 #define EINTR 4
 #define USER_CODE_64 0x33 /* code segment of 64-bit programs */
-#define CALL_BYTES 2      /* length of the instruction `syscall` */
+#define CALL_BYTES 2	  /* length of the instruction `syscall` */
 #define MAX_WAITS 4096
 
 /* Where a ucontext has what the handler returns to. */
@@ -79,11 +79,13 @@ int BPF_PROG(lull_handler_begins, int failed)
 	/* The handler's third argument. */
 	context = regs->dx;
 	if (bpf_probe_read_user(&result, sizeof(result), (void *)(context + RESULT_AT)) ||
-	    bpf_probe_read_user(&next, sizeof(next), (void *)(context + NEXT_AT)) || result != -EINTR)
+	    bpf_probe_read_user(&next, sizeof(next), (void *)(context + NEXT_AT)) ||
+	    result != -EINTR)
 		return 0;
 	result = regs->orig_ax;
 	next -= CALL_BYTES;
-	/* The number without the address would be no result; the address without the number, no call. */
+	/* The number without the address would be no result; the address without the number, no
+	 * call. */
 	if (!bpf_probe_write_user((void *)(context + RESULT_AT), &result, sizeof(result)))
 		bpf_probe_write_user((void *)(context + NEXT_AT), &next, sizeof(next));
 	return 0;

@@ -58,6 +58,13 @@ impl Nanos {
         Self(self.0.saturating_sub(earlier.0))
     }
 
+    /// The first instant after this one that is a multiple of `period`: whoever acts then acts together.
+    #[must_use]
+    pub const fn next_multiple_of(self, period: Self) -> Self {
+        let period = if period.0 == 0 { 1 } else { period.0 };
+        Self((self.0 / period).saturating_add(1).saturating_mul(period))
+    }
+
     /// The span `factor` times over.
     #[must_use]
     pub const fn times(self, factor: u64) -> Self {

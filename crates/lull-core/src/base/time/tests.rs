@@ -72,3 +72,12 @@ proptest! {
         prop_assert!(back.abs_diff(nanos) * 100 <= nanos, "{nanos} printed and parsed is {back}");
     }
 }
+
+#[test]
+fn who_acts_at_multiples_acts_together() {
+    let period = Nanos::from_millis(10);
+    for (now, next) in [(0, 10), (1, 10), (9, 10), (10, 20), (25, 30)] {
+        assert_eq!(Nanos::from_millis(now).next_multiple_of(period), Nanos::from_millis(next));
+    }
+    assert_eq!(Nanos(7).next_multiple_of(Nanos::ZERO), Nanos(8));
+}

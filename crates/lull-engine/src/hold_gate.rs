@@ -189,3 +189,6 @@ pub fn remove_if_empty(group: Option<JobGroup>, leftover: &Leftover) {
         let _ = group.remove();
     }
 }
+
+#[cfg(test)]
+mod tests;

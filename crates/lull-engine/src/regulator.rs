@@ -214,3 +214,6 @@ fn progress(job_processes: &JobProcesses) -> (Progress, bool) {
     let cpu = job_processes.cpu_time().unwrap_or(used.cpu);
     (Progress { cpu, io_bytes: used.io_bytes }, used.wants)
 }
+
+#[cfg(test)]
+mod tests;

@@ -131,3 +131,6 @@ impl Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,3 +143,6 @@ fn job_io(job_processes: JobProcesses) -> Box<dyn FnMut() -> JobIo + Send> {
         JobIo::of_processes(&Root::real(), pids.iter().copied())
     })
 }
+
+#[cfg(test)]
+mod tests;

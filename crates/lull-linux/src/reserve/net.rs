@@ -15,25 +15,28 @@
 //!
 //! *No trace.* A queueing discipline that somebody chose is left alone: that is an error. The kernel's own comes back when HTB is
 //! deleted. If the mount is killed, packets go to the class of the rest, which may use the whole rate, until `sweep` deletes HTB: a
-//! lock on a file says whether its owner lives.
+//! lock on a file says whether its owner lives ([`lock`]).
 //!
 //! Units: bytes per second. Source: tc-htb(8).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 
 use lull_core::Nanos;
 use lull_core::reserve::{Backlog, Bound, Id, Kind, ROOT, Tree, Unit, Whole};
-use nix::net::if_::{if_indextoname, if_nametoindex};
+use nix::net::if_::if_nametoindex;
 
 use super::{Choice, Enforcer, ServiceUnit, Usage};
 use crate::clock;
-use crate::gate::qdisc::{LOCKS, own_namespace, root_of, run_tool, tool};
+use crate::gate::qdisc::{LOCKS, root_of, run_tool, tool};
+
+mod lock;
+mod pieces;
+
+use lock::Lock;
+pub(super) use lock::sweep;
+use pieces::{LEAST_TURN_BYTES, MOST_TURN_BYTES};
 
 /// Of this arrangement, as tc shows it; `lull run --qdisc` has another.
 const HANDLE: &str = "1078:";
@@ -48,9 +51,6 @@ const FIRST: u16 = 16;
 const LIMIT: &str = "pfifo limit 1000";
 /// The slowest that HTB keeps well.
 const LEAST_RATE: u64 = 1_000;
-/// What a turn of the heaviest sibling is, and of the lightest: at least a packet.
-const QUANTUM_BYTES: u64 = 200_000;
-const LEAST_QUANTUM_BYTES: u64 = 1_600;
 /// What may leave at once: time at the rate, and some packets.
 const BURSTS_PER_SECOND: u64 = 1_000;
 const LEAST_BURST_BYTES: u64 = 16 << 10;
@@ -106,59 +106,16 @@ struct Counts {
     backlog: u64,
 }
 
-/// Says that the owner of an arrangement lives.
-struct Lock {
-    path: PathBuf,
-    _file: File,
-}
-
-impl Lock {
-    /// `None` while another has it.
-    fn take(path: &Path) -> io::Result<Option<Self>> {
-        fs::create_dir_all(LOCKS)?;
-        let file = File::options().create(true).append(true).open(path)?;
-        // SAFETY: plain integers; the descriptor is open.
-        let outcome = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
-        // Whoever had it may have removed it meanwhile.
-        let is_current = file.metadata()?.ino() == fs::metadata(path).map_or(0, |found| found.ino());
-        Ok((outcome == 0 && is_current).then(|| Self { path: path.to_owned(), _file: file }))
-    }
-
-    fn unname(&self) {
-        let _ = fs::remove_file(&self.path);
-        // Others may have theirs in it.
-        let _ = fs::remove_dir(LOCKS);
-    }
-}
-
-fn tc(words: &str) -> io::Result<String> {
+/// Runs `tc` or `ip`; what it printed.
+fn run(words: &str) -> io::Result<String> {
     run_tool(tool(words)).map_err(|problem| io::Error::other(format!("{words}: {problem}")))
-}
-
-fn lock_path(index: u32) -> PathBuf {
-    Path::new(LOCKS).join(format!("reserve-{}-{index}", own_namespace()))
-}
-
-/// Deletes what killed mounts left on interfaces of this network namespace.
-pub(super) fn sweep() {
-    let prefix = format!("reserve-{}-", own_namespace());
-    for entry in fs::read_dir(LOCKS).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let index = name.to_str().and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
-        let Some(index) = index else { continue };
-        let Ok(Some(lock)) = Lock::take(&entry.path()) else { continue };
-        if let Ok(name) = if_indextoname(index) {
-            delete(&name.to_string_lossy());
-        }
-        lock.unname();
-    }
 }
 
 /// Deletes the arrangement, if it is this one.
 fn delete(interface: &str) {
     if root_of(interface).is_ok_and(|(_, handle)| handle == HANDLE) {
         // The interface may be gone by now.
-        let _ = tc(&format!("tc qdisc del dev {interface} root"));
+        let _ = run(&format!("tc qdisc del dev {interface} root"));
     }
 }
 
@@ -174,9 +131,9 @@ impl Net {
         let interface = plan.interface;
         let index = if_nametoindex(interface.as_str())
             .map_err(|_| format!("no interface '{interface}' here; `ip link` lists them"))?;
-        let lock = Lock::take(&lock_path(index)).map_err(|error| format!("cannot lock {LOCKS}: {error}"))?;
+        let lock = Lock::of(index).map_err(|error| format!("cannot lock {LOCKS}: {error}"))?;
         let lock = lock.ok_or("another mount has reserved it")?;
-        let start = |lock: Lock| {
+        let start = || {
             let (kind, handle) = root_of(&interface).map_err(|error| error.to_string())?;
             if handle != "0:" {
                 return Err(format!(
@@ -189,7 +146,7 @@ impl Net {
                 interface: interface.clone(),
                 whole: Whole { amount: plan.rate, unit: Unit::Rate },
                 classifier,
-                lock: Some(lock),
+                lock: None,
                 classes: HashMap::new(),
                 next: FIRST,
                 written: HashMap::new(),
@@ -198,10 +155,8 @@ impl Net {
                 seen: RefCell::new(None),
             })
         };
-        let mut net = start(lock).inspect_err(|_| {
-            let _ = fs::remove_file(lock_path(index));
-            let _ = fs::remove_dir(LOCKS);
-        })?;
+        let mut net = start().inspect_err(|_| lock.unname())?;
+        net.lock = Some(lock);
         net.arrange().map_err(|error| {
             let _ = net.restore();
             error.to_string()
@@ -211,10 +166,13 @@ impl Net {
 
     fn arrange(&mut self) -> io::Result<()> {
         let whole = self.whole.amount;
-        tc(&format!("tc qdisc add dev {} root handle {HANDLE} htb default {REST:x}", self.interface))?;
-        self.write(None, INTERFACE, whole, QUANTUM_BYTES)?;
-        self.write(Some(INTERFACE), REST, whole, QUANTUM_BYTES)?;
-        self.write(Some(INTERFACE), TREE, LEAST_RATE, QUANTUM_BYTES)?;
+        if let Some(lock) = &self.lock {
+            pieces::shorten(&self.interface, whole, |had| lock.remember(had))?;
+        }
+        run(&format!("tc qdisc add dev {} root handle {HANDLE} htb default {REST:x}", self.interface))?;
+        self.write(None, INTERFACE, whole, MOST_TURN_BYTES)?;
+        self.write(Some(INTERFACE), REST, whole, MOST_TURN_BYTES)?;
+        self.write(Some(INTERFACE), TREE, LEAST_RATE, MOST_TURN_BYTES)?;
         self.leaf(REST, LIMIT)
     }
 
@@ -226,7 +184,7 @@ impl Net {
         let parent = parent.map_or_else(String::new, |minor| format!("{minor:x}"));
         let whole = self.whole.amount;
         let burst = |rate: u64| (rate / BURSTS_PER_SECOND).max(LEAST_BURST_BYTES);
-        tc(&format!(
+        run(&format!(
             "tc class replace dev {} parent {HANDLE}{parent} classid {HANDLE}{class:x} htb rate {rate}bps ceil {whole}bps \
              quantum {quantum} burst {} cburst {}",
             self.interface,
@@ -238,7 +196,7 @@ impl Net {
     }
 
     fn leaf(&self, class: u16, words: &str) -> io::Result<()> {
-        tc(&format!("tc qdisc replace dev {} parent {HANDLE}{class:x} {words}", self.interface)).map(drop)
+        run(&format!("tc qdisc replace dev {} parent {HANDLE}{class:x} {words}", self.interface)).map(drop)
     }
 
     fn class(&self, id: Id) -> Option<u16> {
@@ -260,15 +218,17 @@ impl Net {
         let standing = tree.standing(parent);
         let sum = standing.iter().map(|(_, amount)| u128::from(*amount)).sum::<u128>().max(1);
         let weight = |id: Id| tree.get(id).map_or(0, |found| u64::from(found.terms.weight));
-        let heaviest = standing.iter().map(|(id, _)| weight(*id)).max().unwrap_or(0).max(1);
-        for (id, amount) in standing {
+        let weights = || standing.iter().map(|(id, _)| weight(*id)).filter(|weight| *weight > 0);
+        let (lightest, heaviest) = (weights().min().unwrap_or(1), weights().max().unwrap_or(1));
+        for (id, amount) in &standing {
+            let (id, amount) = (*id, *amount);
             let Some(class) = self.class(id) else { continue };
             let part = if parent == ROOT {
                 sure(tree.get(id).map_or(0, |found| found.terms.minimum))
             } else {
                 u64::try_from(u128::from(rate) * u128::from(amount) / sum).unwrap_or(rate)
             };
-            let quantum = (QUANTUM_BYTES * weight(id) / heaviest).max(LEAST_QUANTUM_BYTES);
+            let quantum = pieces::turn(weight(id), lightest, heaviest, self.whole.amount);
             self.write(Some(above), class, part, quantum)?;
             self.weigh(tree, id, part)?;
         }
@@ -280,7 +240,7 @@ impl Net {
         let now = clock::now();
         let mut seen = self.seen.borrow_mut();
         if seen.as_ref().is_none_or(|(at, _)| now.0.saturating_sub(at.0) > REMEMBERED.0) {
-            let shown = tc(&format!("tc -s class show dev {}", self.interface));
+            let shown = run(&format!("tc -s class show dev {}", self.interface));
             *seen = Some((now, shown.unwrap_or_default()));
         }
         let text = seen.as_ref().map_or("", |(_, text)| text);
@@ -333,7 +293,7 @@ impl Enforcer for Net {
         let found = tree.get(id).ok_or(io::ErrorKind::NotFound)?;
         let above = found.parent.and_then(|parent| self.class(parent)).ok_or(io::ErrorKind::NotFound)?;
         let class = self.unused().ok_or_else(|| io::Error::other("HTB has no more classes"))?;
-        self.write(Some(above), class, LEAST_RATE, LEAST_QUANTUM_BYTES)?;
+        self.write(Some(above), class, LEAST_RATE, LEAST_TURN_BYTES)?;
         if found.kind == Kind::Queue {
             self.leaf(class, LIMIT)?;
             self.paths.insert(tree.path(id), class);
@@ -344,7 +304,7 @@ impl Enforcer for Net {
 
     fn remove(&mut self, tree: &Tree, id: Id) -> io::Result<()> {
         let class = self.class(id).ok_or(io::ErrorKind::NotFound)?;
-        tc(&format!("tc class del dev {} classid {HANDLE}{class:x}", self.interface))?;
+        run(&format!("tc class del dev {} classid {HANDLE}{class:x}", self.interface))?;
         self.classes.remove(&id);
         self.paths.remove(&tree.path(id));
         self.written.remove(&class);
@@ -354,8 +314,8 @@ impl Enforcer for Net {
 
     fn apply(&mut self, tree: &Tree, _parent: Id) -> io::Result<()> {
         let promised = sure(self.whole.amount - tree.unpromised(ROOT));
-        self.write(Some(INTERFACE), REST, self.whole.amount - promised, QUANTUM_BYTES)?;
-        self.write(Some(INTERFACE), TREE, promised, QUANTUM_BYTES)?;
+        self.write(Some(INTERFACE), REST, self.whole.amount - promised, MOST_TURN_BYTES)?;
+        self.write(Some(INTERFACE), TREE, promised, MOST_TURN_BYTES)?;
         self.weigh(tree, ROOT, promised)
     }
 
@@ -405,7 +365,7 @@ impl Enforcer for Net {
 
     fn restore(&mut self) -> io::Result<()> {
         if let Some(lock) = self.lock.take() {
-            delete(&self.interface);
+            lock::put_back(&self.interface, &lock);
             lock.unname();
         }
         Ok(())

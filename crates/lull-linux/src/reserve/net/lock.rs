@@ -1,0 +1,86 @@
+//! Who has arranged an interface, and what to put back: a locked file that says it after a crash, too.
+//!
+//! The lock goes with its owner, whatever kills that; the file stays and holds the one knob of the interface that was turned.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::net::if_::if_indextoname;
+
+use super::pieces;
+use crate::gate::qdisc::{LOCKS, own_namespace};
+
+/// Says that the owner of an arrangement lives.
+pub(super) struct Lock {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lock {
+    /// That of the interface with this index; `None` while another has it.
+    pub(super) fn of(index: u32) -> io::Result<Option<Self>> {
+        Self::take(&Path::new(LOCKS).join(format!("{}{index}", prefix())))
+    }
+
+    fn take(path: &Path) -> io::Result<Option<Self>> {
+        fs::create_dir_all(LOCKS)?;
+        let file = File::options().create(true).read(true).append(true).open(path)?;
+        // SAFETY: plain integers; the descriptor is open.
+        let outcome = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+        // Whoever had it may have removed it meanwhile.
+        let is_current = file.metadata()?.ino() == fs::metadata(path).map_or(0, |found| found.ino());
+        Ok((outcome == 0 && is_current).then(|| Self { path: path.to_owned(), file }))
+    }
+
+    /// Writes down what the interface had as its largest packet.
+    pub(super) fn remember(&self, largest_bytes: u64) -> io::Result<()> {
+        self.file.set_len(0)?;
+        write!(&self.file, "{largest_bytes}")
+    }
+
+    /// What was written down.
+    pub(super) fn remembered(&self) -> Option<u64> {
+        let mut text = String::new();
+        let mut file = &self.file;
+        file.rewind().and_then(|()| file.read_to_string(&mut text)).ok()?;
+        text.trim().parse().ok()
+    }
+
+    /// All is as it was.
+    pub(super) fn unname(&self) {
+        let _ = fs::remove_file(&self.path);
+        // Others may have theirs in it.
+        let _ = fs::remove_dir(LOCKS);
+    }
+}
+
+fn prefix() -> String {
+    format!("reserve-{}-", own_namespace())
+}
+
+/// Puts back what killed mounts left on interfaces of this network namespace.
+pub(in crate::reserve) fn sweep() {
+    let prefix = prefix();
+    for entry in fs::read_dir(LOCKS).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let index = name.to_str().and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
+        let Some(index) = index else { continue };
+        let Ok(Some(lock)) = Lock::take(&entry.path()) else { continue };
+        if let Ok(name) = if_indextoname(index) {
+            put_back(&name.to_string_lossy(), &lock);
+        }
+        lock.unname();
+    }
+}
+
+/// Deletes the arrangement, if it is this one, and gives the interface its largest packet again.
+pub(super) fn put_back(interface: &str, lock: &Lock) {
+    super::delete(interface);
+    if let Some(largest_bytes) = lock.remembered() {
+        // The interface may be gone by now.
+        let _ = pieces::set_largest(interface, largest_bytes);
+    }
+}

@@ -42,7 +42,7 @@ pub mod restart;
 pub mod sensor;
 pub mod simulated;
 
-pub use classes::PacketClasses;
+pub use classes::{Input, PacketClasses};
 pub use cpu::{Bursts, CpuClass, CpuReport, CpuSensor, CpuSettings, CpuSlot, CpuTotals, Cpus};
 pub use load::{Observers, Protect, SensorError};
 pub use net::tags::{PacketMark, PortRange, Tags};

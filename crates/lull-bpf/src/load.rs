@@ -168,7 +168,7 @@ pub(crate) struct Loaded {
     /// … to control groups.
     of_groups: Vec<Link>,
     /// … to network interfaces, by index.
-    egress: Vec<(u32, Link)>,
+    of_interfaces: Vec<(u32, Link)>,
     ring: RingBuffer<'static>,
 }
 
@@ -192,7 +192,7 @@ impl Loaded {
         ring.add(&wakes, |_| 0).map_err(step("listen for wake-ups"))?;
         let ring = ring.build().map_err(step("listen for wake-ups"))?;
         let loaded =
-            Self { observers, object, links: Vec::new(), of_groups: Vec::new(), egress: Vec::new(), ring };
+            Self { observers, object, links: Vec::new(), of_groups: Vec::new(), of_interfaces: Vec::new(), ring };
         for key in protect.keys() {
             loaded.put(
                 "name what is protected",
@@ -276,8 +276,8 @@ impl Loaded {
         Ok(OnCpu { program: Arc::new(program) })
     }
 
-    /// Attaches a program to what leaves through an interface.
-    pub(crate) fn attach_egress(&mut self, name: &str, index: u32) -> Result<(), SensorError> {
+    /// Attaches a program to what leaves through an interface, or to what comes: its section says which.
+    pub(crate) fn attach_interface(&mut self, name: &str, index: u32) -> Result<(), SensorError> {
         let observers = self.observers;
         let program = self.object.progs_mut().find(|program| program.name() == name);
         let program = program.ok_or_else(|| not_found(observers))?;
@@ -294,13 +294,13 @@ impl Loaded {
             return Err(SensorError::Bpf { observers, step: "attach to an interface", source });
         };
         // SAFETY: a link of libbpf's that nobody else has.
-        self.egress.push((index, unsafe { Link::from_ptr(link) }));
+        self.of_interfaces.push((index, unsafe { Link::from_ptr(link) }));
         Ok(())
     }
 
     /// Forgets the programs on an interface that is gone; the kernel has taken them off.
-    pub(crate) fn detach_egress(&mut self, index: u32) {
-        self.egress.retain(|(of, _)| *of != index);
+    pub(crate) fn detach_interface(&mut self, index: u32) {
+        self.of_interfaces.retain(|(of, _)| *of != index);
     }
 
     /// Registers a set of functions (struct_ops) by the name of its map.

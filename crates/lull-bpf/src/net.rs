@@ -179,7 +179,7 @@ impl NetSensor {
     /// # Errors
     /// Before Linux 6.6.
     pub fn tag_packets(&mut self, index: u32) -> Result<(), SensorError> {
-        self.programs.attach_egress(TAG, index)
+        self.programs.attach_interface(TAG, index)
     }
 
     /// What controls the job's TCP.
@@ -206,7 +206,7 @@ impl NetSensor {
     pub fn unwatch(&mut self, namespace: u32, index: u32, interface: &Interface) {
         self.programs.remove("slots", &slot_key(namespace, index));
         self.programs.remove(ROOMS, &index.to_ne_bytes());
-        self.programs.detach_egress(index);
+        self.programs.detach_interface(index);
         self.free.extend(u32::try_from(interface.slot()));
     }
 
@@ -218,7 +218,7 @@ impl NetSensor {
     pub fn hold_datagrams(&mut self, interface: &Interface, index: u32) -> Result<(), SensorError> {
         let slot = u32::try_from(interface.slot()).unwrap_or(u32::MAX);
         self.programs.put("name an interface", ROOMS, &index.to_ne_bytes(), &slot.to_ne_bytes())?;
-        self.programs.attach_egress(ROOM, index)
+        self.programs.attach_interface(ROOM, index)
     }
 
     /// Ends what is done to the job's sockets. Connections that other processes have by now get the whole receive window back,

@@ -86,6 +86,8 @@ pub struct Reservation {
     pub owner: u32,
     /// What may wait in it, for a queue.
     pub backlog: Backlog,
+    /// … at each of its sockets of what comes, for a queue of an interface.
+    pub input: Backlog,
     /// Whether it goes with its last reference.
     pub collect: bool,
     /// Open descriptors and child domains that name it.
@@ -176,6 +178,7 @@ impl Tree {
             terms: Terms { minimum: whole.amount, weight: ROOT_WEIGHT },
             owner,
             backlog: Backlog::default(),
+            input: Backlog::default(),
             collect: false,
             references: 0,
             children: Vec::new(),
@@ -287,6 +290,7 @@ impl Tree {
             terms: Terms::default(),
             owner,
             backlog: Backlog::default(),
+            input: Backlog::default(),
             collect: true,
             references: 0,
             children: Vec::new(),
@@ -342,6 +346,15 @@ impl Tree {
     /// [`Refusal::Gone`].
     pub fn set_backlog(&mut self, id: Id, backlog: Backlog) -> Result<(), Refusal> {
         self.reservations.get_mut(&id).ok_or(Refusal::Gone)?.backlog = backlog;
+        Ok(())
+    }
+
+    /// Sets what may wait of what comes.
+    ///
+    /// # Errors
+    /// [`Refusal::Gone`].
+    pub fn set_input(&mut self, id: Id, input: Backlog) -> Result<(), Refusal> {
+        self.reservations.get_mut(&id).ok_or(Refusal::Gone)?.input = input;
         Ok(())
     }
 

@@ -49,6 +49,17 @@ pub struct Usage {
     pub processes: u64,
 }
 
+/// What came for a queue since that was last bounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Input {
+    /// Packets that were let through.
+    pub packets: u64,
+    /// Their bytes, headers included.
+    pub bytes: u64,
+    /// Packets that were dropped because too much waited.
+    pub refused: u64,
+}
+
 /// What service is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -93,6 +104,17 @@ pub trait Enforcer: Send {
     /// # Errors
     /// [`io::ErrorKind::Unsupported`] for a bound that this resource cannot have, with the reason; else the kernel's.
     fn bound(&mut self, path: &str, backlog: &Backlog) -> io::Result<()>;
+    /// Bounds what may wait at each socket of a queue of what comes, and clears the counts of that.
+    ///
+    /// # Errors
+    /// As [`Self::bound`].
+    fn bound_input(&mut self, _path: &str, _most: &Backlog) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    /// What came for a queue; `None` for a resource of which nothing comes.
+    fn input(&self, _path: &str) -> Option<Input> {
+        None
+    }
     /// Moves a process, with all its threads, to a queue.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
-/* lull_policy.h, compiled natively, for the test that compares it with lull-core. */
+/* lull_policy.h and lull_srp.h, compiled natively, for the tests that compare them with lull-core. */
 #include "lull_policy.h"
+#include "lull_srp.h"
 
 lull_u32 lull_check_bucket_of(lull_u64 value)
 {
@@ -30,4 +31,10 @@ lull_u64 lull_check_in_queue(lull_u64 started, lull_u64 ended, lull_u64 last_sta
 	    .started = started, .ended = ended, .last_start_ns = last_start_ns};
 
 	return lull_in_queue(&view, now);
+}
+
+int lull_check_takes(const struct lull_amount *room, const struct lull_amount *waiting,
+		     lull_u64 bytes)
+{
+	return lull_takes(room, waiting, bytes);
 }

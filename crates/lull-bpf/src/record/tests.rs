@@ -2,6 +2,7 @@
 
 use super::net::{STALE, in_queue};
 use super::{PAUSE_AFTER_BACKGROUND, PAUSE_AFTER_BACKGROUND_IDLE, RawView, START_ON_REQUEST};
+use lull_core::proportional::srp::Amount;
 use lull_core::{
     ClassView, Interval, Nanos, Observation, StartRule, State, Variant, base::histogram::bucket_of,
     derive_state, earliest_lull,
@@ -26,6 +27,7 @@ unsafe extern "C" {
     ) -> u64;
     safe fn lull_check_recently_ns() -> u64;
     fn lull_check_in_queue(started: u64, ended: u64, last_start_ns: u64, now: u64) -> u64;
+    fn lull_check_takes(room: *const Amount, waiting: *const Amount, bytes: u64) -> i32;
 }
 
 fn c_state(observation: &Observation, interval: Interval, flags: u32, now: Nanos) -> u32 {
@@ -60,6 +62,11 @@ fn view() -> impl Strategy<Value = ClassView> {
     })
 }
 
+fn amount() -> impl Strategy<Value = Amount> {
+    let number = || prop_oneof![0_u64..10, any::<u64>(), Just(u64::MAX)];
+    (number(), number()).prop_map(|(packets, bytes)| Amount { packets, bytes })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
@@ -82,6 +89,17 @@ proptest! {
         // SAFETY: a pure function of integers.
         let c = unsafe { lull_check_in_queue(started, ended, last_start, now) };
         prop_assert_eq!(c, in_queue(&view, Nanos(now)));
+    }
+
+    #[test]
+    fn room_at_a_socket_agrees(
+        room in amount(),
+        waiting in amount(),
+        bytes in prop_oneof![0_u64..10, any::<u64>()],
+    ) {
+        // SAFETY: both amounts live through the call, which only reads them.
+        let c = unsafe { lull_check_takes(&raw const room, &raw const waiting, bytes) };
+        prop_assert_eq!(c != 0, room.takes(waiting, bytes));
     }
 
     #[test]

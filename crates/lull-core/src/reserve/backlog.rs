@@ -15,6 +15,16 @@ pub enum Bound {
     Most(u64),
 }
 
+impl Bound {
+    /// As a number, the largest for no bound.
+    pub const fn most(self) -> u64 {
+        match self {
+            Self::None => u64::MAX,
+            Self::Most(most) => most,
+        }
+    }
+}
+
 /// What may wait in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {

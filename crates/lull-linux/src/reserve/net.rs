@@ -1,4 +1,4 @@
-//! Network output: classes of HTB.
+//! Network output: classes of HTB; network input: dropped early.
 //!
 //! Problem: what leaves an interface is shared by packets, not by who sends. Approach: HTB of the interface's rate is put on, with a class
 //! per reservation. A class is sure of its rate and borrows what is left up to all of it.
@@ -13,6 +13,9 @@
 //!
 //! Who sends what is told by a [`Classifier`]: a packet's priority is the handle of its class.
 //!
+//! *Input* (R-13). What comes waits at sockets, and the classifier knows the class of each. It drops what comes to a full one before
+//! protocols are handled, so that the work that is done for a receiver is what that reads, in its share of the CPU ([`lull_core::proportional::srp`]).
+//!
 //! *No trace.* A queueing discipline that somebody chose is left alone: that is an error. The kernel's own comes back when HTB is
 //! deleted. If the mount is killed, packets go to the class of the rest, which may use the whole rate, until `sweep` deletes HTB: a
 //! lock on a file says whether its owner lives ([`lock`]).
@@ -24,10 +27,11 @@ use std::collections::HashMap;
 use std::io;
 
 use lull_core::Nanos;
+use lull_core::proportional::srp::Amount;
 use lull_core::reserve::{Backlog, Bound, Id, Kind, ROOT, Tree, Unit, Whole};
 use nix::net::if_::if_nametoindex;
 
-use super::{Choice, Enforcer, ServiceUnit, Usage};
+use super::{Choice, Enforcer, Input, ServiceUnit, Usage};
 use crate::clock;
 use crate::gate::qdisc::{LOCKS, root_of, run_tool, tool};
 
@@ -64,6 +68,15 @@ pub trait Classifier: Send {
     /// # Errors
     /// The kernel's.
     fn put(&mut self, pid: u32, class: u32) -> io::Result<()>;
+    /// Bounds what may wait at each socket of a class, and counts anew what comes for it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn bound_input(&mut self, class: u32, most: Amount) -> io::Result<()>;
+    /// What came for a class.
+    fn input(&self, class: u32) -> Input;
+    /// A class is gone.
+    fn forget(&mut self, class: u32);
     /// All processes that are in one.
     fn processes(&self) -> Vec<(u32, u32)>;
 }
@@ -248,8 +261,13 @@ impl Net {
     }
 
     fn processes(&self, class: u16) -> usize {
-        self.classifier.processes().iter().filter(|(_, of)| *of == MAJOR | u32::from(class)).count()
+        self.classifier.processes().iter().filter(|(_, of)| *of == handle(class)).count()
     }
+}
+
+/// Of a class, as packets carry it.
+fn handle(class: u16) -> u32 {
+    MAJOR | u32::from(class)
 }
 
 /// What `tc -s class show` tells of one class.
@@ -282,7 +300,8 @@ impl Enforcer for Net {
     }
 
     fn means(&self) -> String {
-        format!("HTB at {}, for sockets that are opened in a reservation", Unit::Rate.show(self.whole.amount))
+        let rate = Unit::Rate.show(self.whole.amount);
+        format!("HTB at {rate}, and input that is dropped early, for sockets that are opened in a reservation")
     }
 
     fn service_unit(&self) -> ServiceUnit {
@@ -296,6 +315,7 @@ impl Enforcer for Net {
         self.write(Some(above), class, LEAST_RATE, LEAST_TURN_BYTES)?;
         if found.kind == Kind::Queue {
             self.leaf(class, LIMIT)?;
+            self.classifier.bound_input(handle(class), Amount::ENDLESS)?;
             self.paths.insert(tree.path(id), class);
         }
         self.classes.insert(id, class);
@@ -305,6 +325,7 @@ impl Enforcer for Net {
     fn remove(&mut self, tree: &Tree, id: Id) -> io::Result<()> {
         let class = self.class(id).ok_or(io::ErrorKind::NotFound)?;
         run(&format!("tc class del dev {} classid {HANDLE}{class:x}", self.interface))?;
+        self.classifier.forget(handle(class));
         self.classes.remove(&id);
         self.paths.remove(&tree.path(id));
         self.written.remove(&class);
@@ -336,14 +357,24 @@ impl Enforcer for Net {
         Ok(())
     }
 
+    fn bound_input(&mut self, path: &str, most: &Backlog) -> io::Result<()> {
+        let class = *self.paths.get(path).ok_or(io::ErrorKind::NotFound)?;
+        let most = Amount { packets: most.requests.most(), bytes: most.service.most() };
+        self.classifier.bound_input(handle(class), most)
+    }
+
+    fn input(&self, path: &str) -> Option<Input> {
+        self.paths.get(path).map(|class| self.classifier.input(handle(*class)))
+    }
+
     fn enter(&mut self, path: &str, pid: i32) -> io::Result<()> {
         let class = *self.paths.get(path).ok_or(io::ErrorKind::NotFound)?;
-        self.classifier.put(pid.cast_unsigned(), MAJOR | u32::from(class))
+        self.classifier.put(pid.cast_unsigned(), handle(class))
     }
 
     fn queue_of(&self, pid: i32) -> Option<String> {
         let of = self.classifier.processes().into_iter().find(|(one, _)| *one == pid.cast_unsigned())?.1;
-        let found = self.paths.iter().find(|(_, class)| MAJOR | u32::from(**class) == of);
+        let found = self.paths.iter().find(|(_, class)| handle(**class) == of);
         found.map(|(path, _)| path.clone())
     }
 

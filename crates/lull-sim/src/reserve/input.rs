@@ -11,7 +11,7 @@
 
 use lull_core::proportional::QueueId;
 use lull_core::proportional::mtr_ls::MtrLs;
-use lull_core::proportional::srp::Srp;
+use lull_core::proportional::srp::{Amount, Srp};
 use lull_core::{Nanos, Share};
 
 use crate::span::{Random, nanos};
@@ -26,7 +26,7 @@ pub struct Host {
     /// CPU time of finding a packet's socket, or of dropping it.
     pub demultiplex: Nanos,
     /// Packets that wait at a socket.
-    pub bound: usize,
+    pub bound: u64,
 }
 
 impl Default for Host {
@@ -60,7 +60,7 @@ pub fn run(
     for app in 0..apps {
         let even = Share::ppm(1_000_000 / apps);
         list.set(QueueId(app), shares.map_or(even, |shares| shares[app as usize]));
-        sockets.set(QueueId(app), host.bound);
+        sockets.set(QueueId(app), Amount::of_packets(host.bound));
     }
     let mut random = Random::new(seed, 4);
     let gap = nanos(1e9 / (rate * f64::from(apps)).max(1e-3));
@@ -94,7 +94,7 @@ pub fn run(
         }
         let app = QueueId(u32::try_from(random.below(u64::from(apps))).unwrap_or(0));
         now = now.plus(interrupt);
-        sockets.arrive(app, ());
+        sockets.arrive(app, (), 0);
         list.wake(app);
     }
     let length_s = length.since(begin).as_secs_f64();

@@ -4,7 +4,7 @@
 //!  /            log, status, proc, one directory per resource
 //!  /cpu         share, newreserv, newqueue, r0 …, q0 …
 //!  /cpu/r0      the same, and collect
-//!  /cpu/r0/q0   share, backlog, collect
+//!  /cpu/r0/q0   share, backlog, collect; of an interface also input
 //!  /proc        self, one directory per process
 //!  /proc/PID    rdom, crdom, enter
 //! ```
@@ -32,16 +32,17 @@ pub(super) enum Node {
     NewQueue(u8, Id),
     Backlog(u8, Id),
     Collect(u8, Id),
+    Input(u8, Id),
 }
 
 use Node::{
-    Backlog, Collect, Crdom, Dir, Enter, Log, Myself, NewQueue, NewReserv, Process, Procs, Rdom, Share,
+    Backlog, Collect, Crdom, Dir, Enter, Input, Log, Myself, NewQueue, NewReserv, Process, Procs, Rdom, Share,
     Status, Top,
 };
 
 /// Bits below the number of a reservation or process: what kind of file, then which resource.
-const KIND_BITS: u32 = 4;
-const ID_SHIFT: u32 = 12;
+const KIND_BITS: u32 = 5;
+const ID_SHIFT: u32 = 13;
 
 impl Node {
     /// Its inode number.
@@ -62,6 +63,7 @@ impl Node {
             NewQueue(resource, id) => (13, resource, id.0),
             Backlog(resource, id) => (14, resource, id.0),
             Collect(resource, id) => (15, resource, id.0),
+            Input(resource, id) => (16, resource, id.0),
         };
         kind | (resource as u64) << KIND_BITS | (id as u64) << ID_SHIFT
     }
@@ -71,7 +73,7 @@ impl Node {
         let resource = u8::try_from(number >> KIND_BITS & 0xff).ok()?;
         let value = u32::try_from(number >> ID_SHIFT).ok()?;
         let id = Id(value);
-        let node = match number & 0xf {
+        let node = match number & ((1 << KIND_BITS) - 1) {
             1 => Top,
             2 => Log,
             3 => Status,
@@ -87,6 +89,7 @@ impl Node {
             13 => NewQueue(resource, id),
             14 => Backlog(resource, id),
             15 => Collect(resource, id),
+            16 => Input(resource, id),
             _ => return None,
         };
         (node.number() == number).then_some(node)
@@ -100,7 +103,8 @@ impl Node {
             | NewReserv(resource, id)
             | NewQueue(resource, id)
             | Backlog(resource, id)
-            | Collect(resource, id) => Some((resource, id)),
+            | Collect(resource, id)
+            | Input(resource, id) => Some((resource, id)),
             _ => None,
         }
     }
@@ -118,7 +122,7 @@ impl Node {
             Myself => 0o777,
             Enter(_) => 0o200,
             // Whose domain it is in may write, whatever the user.
-            Share(..) | Backlog(..) | NewReserv(..) | NewQueue(..) => 0o666,
+            Share(..) | Backlog(..) | Input(..) | NewReserv(..) | NewQueue(..) => 0o666,
             Crdom(_) | Collect(..) => 0o644,
         }
     }

@@ -4,8 +4,10 @@ use std::io;
 
 use anyhow::{Context, bail};
 use lull_bpf::PacketClasses;
+use lull_core::proportional::srp::Amount;
 use lull_linux::gate::qdisc::{QdiscPlan, each_once, rate_text};
 use lull_linux::probe::cgroups::v2_mount;
+use lull_linux::reserve::Input;
 use lull_linux::reserve::net::{Classifier, Plan};
 use lull_linux::root::Root;
 
@@ -17,6 +19,19 @@ struct ByProcess(PacketClasses);
 impl Classifier for ByProcess {
     fn put(&mut self, pid: u32, class: u32) -> io::Result<()> {
         self.0.put(pid, class).map_err(io::Error::other)
+    }
+
+    fn bound_input(&mut self, class: u32, most: Amount) -> io::Result<()> {
+        self.0.bound(class, most).map_err(io::Error::other)
+    }
+
+    fn input(&self, class: u32) -> Input {
+        let lull_bpf::Input { packets, bytes, refused } = self.0.input(class);
+        Input { packets, bytes, refused }
+    }
+
+    fn forget(&mut self, class: u32) {
+        self.0.forget(class);
     }
 
     fn processes(&self) -> Vec<(u32, u32)> {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use lull_core::Nanos;
-use lull_core::reserve::{Backlog, Id, Kind, ROOT, Rights, Terms, Tree};
+use lull_core::reserve::{Id, Kind, ROOT, Rights, Terms, Tree};
 use lull_linux::clock;
 use lull_linux::reserve::Enforcer;
 
@@ -190,7 +190,7 @@ impl State {
     }
 
     fn entries_of(&self, index: u8, id: Id) -> Vec<(Node, String)> {
-        let Ok(Resource { tree, .. }) = self.resource(index) else { return Vec::new() };
+        let Ok(Resource { tree, enforcer }) = self.resource(index) else { return Vec::new() };
         let Some(found) = tree.get(id) else { return Vec::new() };
         let mut all = vec![(Node::Share(index, id), "share".to_owned())];
         match found.kind {
@@ -198,7 +198,12 @@ impl State {
                 all.push((Node::NewReserv(index, id), "newreserv".to_owned()));
                 all.push((Node::NewQueue(index, id), "newqueue".to_owned()));
             }
-            Kind::Queue => all.push((Node::Backlog(index, id), "backlog".to_owned())),
+            Kind::Queue => {
+                all.push((Node::Backlog(index, id), "backlog".to_owned()));
+                if enforcer.input(&tree.path(id)).is_some() {
+                    all.push((Node::Input(index, id), "input".to_owned()));
+                }
+            }
         }
         if id != ROOT {
             all.push((Node::Collect(index, id), "collect".to_owned()));
@@ -269,7 +274,12 @@ impl State {
                 Handle::Share(index, self.create(caller, index, id, Kind::Internal)?)
             }
             Node::NewQueue(index, id) => Handle::Share(index, self.create(caller, index, id, Kind::Queue)?),
-            Node::Share(index, id) | Node::Backlog(index, id) | Node::Collect(index, id) if writes => {
+            Node::Share(index, id)
+            | Node::Backlog(index, id)
+            | Node::Input(index, id)
+            | Node::Collect(index, id)
+                if writes =>
+            {
                 self.may_use(caller, index, id)?;
                 Handle::Node(node)
             }
@@ -356,6 +366,11 @@ impl State {
                 let usage = enforcer.usage(&tree.path(*id));
                 format!("{} {}", usage.requests, usage.service)
             }
+            Handle::Node(Node::Input(index, id)) => {
+                let Resource { tree, enforcer } = self.resource(*index)?;
+                let input = enforcer.input(&tree.path(*id)).ok_or(Fault::plain(libc::ENOENT))?;
+                format!("{} {}", input.packets, input.bytes)
+            }
             Handle::Node(Node::Collect(index, id)) => {
                 let found = self.resource(*index)?.tree.get(*id).ok_or(Fault::plain(libc::ENOENT))?;
                 u8::from(found.collect).to_string()
@@ -388,13 +403,8 @@ impl State {
                     Terms::parse(text, whole).map_err(|error| Fault::new(libc::EINVAL, error.to_string()))?;
                 self.set(index, id, terms)
             }
-            Handle::Node(Node::Backlog(index, id)) => {
-                let Resource { tree, enforcer } = self.resource_mut(index)?;
-                let backlog = Backlog::parse(text, tree.whole())
-                    .map_err(|error| Fault::new(libc::EINVAL, error.to_string()))?;
-                enforcer.bound(&tree.path(id), &backlog)?;
-                Ok(tree.set_backlog(id, backlog)?)
-            }
+            Handle::Node(Node::Backlog(index, id)) => self.bound(index, id, text),
+            Handle::Node(Node::Input(index, id)) => self.bound_input(index, id, text),
             Handle::Node(Node::Collect(index, id)) => {
                 if caller.user != SUPERUSER {
                     return Err(Fault::new(libc::EPERM, "only root may say what stays without a reference"));

@@ -46,6 +46,20 @@ pub(super) struct ReservationStatus {
     /// The most requests that may wait; none for no bound.
     pub(super) most_requests: Option<u64>,
     pub(super) most_service: Option<u64>,
+    /// What came, for a queue of an interface.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) input: Option<InputStatus>,
+}
+
+/// What came for a queue.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct InputStatus {
+    pub(super) packets: u64,
+    pub(super) bytes: u64,
+    pub(super) refused: u64,
+    /// The most that may wait at each socket; none for what the socket itself takes.
+    pub(super) most_packets: Option<u64>,
+    pub(super) most_bytes: Option<u64>,
 }
 
 const UNITS: [(Unit, &str); 4] =
@@ -113,6 +127,13 @@ impl ReservationStatus {
             Bound::None => None,
             Bound::Most(most) => Some(most),
         };
+        let input = queue.then(|| enforcer.input(&path)).flatten().map(|input| InputStatus {
+            packets: input.packets,
+            bytes: input.bytes,
+            refused: input.refused,
+            most_packets: most(found.input.requests),
+            most_bytes: most(found.input.service),
+        });
         Self {
             path,
             queue,
@@ -128,6 +149,7 @@ impl ReservationStatus {
             asked: usage.asked,
             most_requests: most(found.backlog.requests),
             most_service: most(found.backlog.service),
+            input,
         }
     }
 }

@@ -169,7 +169,7 @@ fn rows_of(
             processes: of(id, &|found| found.processes),
             most_requests: found.and_then(|found| found.most_requests),
             requests: of(id, &|found| found.requests),
-            refused: of(id, &|found| found.refused),
+            refused: of(id, &|found| found.refused + found.input.map_or(0, |input| input.refused)),
             shown: [percentage.to_string(), short(unit, gets), short(unit, due), short(unit, asks)],
         }
     })

@@ -242,7 +242,7 @@ impl ReserveArgs {
             packet: self.packet,
             interrupt: self.interrupt,
             demultiplex: self.demultiplex,
-            bound: self.backlog as usize,
+            bound: self.backlog.into(),
         };
         let percents = |shares: &[u32]| shares.iter().map(|percent| Share::percent(*percent)).collect();
         let kinds: [(u32, Vec<Share>); 5] = [

@@ -21,13 +21,14 @@ fn numbers_are_told_apart_and_mean_the_same_file() {
         NewQueue(1, id),
         Backlog(1, id),
         Collect(1, id),
+        Input(1, id),
     ];
     let mut seen = std::collections::HashSet::new();
     for node in nodes {
         assert!(seen.insert(node.number()), "{node:?}");
         assert_eq!(Node::of(node.number()), Some(node));
     }
-    for strange in [0, 1 | 1 << 12, 2 | 3 << 4, 16, u64::MAX] {
+    for strange in [0, 1 | 1 << ID_SHIFT, 2 | 3 << KIND_BITS, 17, u64::MAX] {
         assert_eq!(Node::of(strange), None, "{strange}");
     }
 }

@@ -1,11 +1,20 @@
 //! Changes of the tree: in the tree first, then in the kernel; where that refuses, the tree is put back.
 
-use lull_core::reserve::{Id, Kind, ROOT, Terms, Tree};
+use lull_core::reserve::{Backlog, Id, Kind, ROOT, Terms, Tree, Unit, Whole};
 use lull_linux::reserve::Enforcer;
 
 use super::super::fault::Fault;
 use super::super::files::Node;
 use super::{Caller, Resource, SUPERUSER, State};
+
+/// What was written to a `backlog` or `input`. What waits for a rate is bytes.
+fn parsed(text: &str, tree: &Tree) -> Result<Backlog, Fault> {
+    let whole = match tree.whole() {
+        Whole { unit: Unit::Rate, amount } => Whole { unit: Unit::Bytes, amount },
+        other => other,
+    };
+    Backlog::parse(text, whole).map_err(|error| Fault::new(libc::EINVAL, error.to_string()))
+}
 
 impl State {
     pub(super) fn create(&mut self, caller: Caller, index: u8, parent: Id, kind: Kind) -> Result<Id, Fault> {
@@ -111,6 +120,22 @@ impl State {
             return Err(told(error.into()));
         }
         Ok(())
+    }
+
+    /// A write to `backlog`.
+    pub(super) fn bound(&mut self, index: u8, id: Id, text: &str) -> Result<(), Fault> {
+        let Resource { tree, enforcer } = self.resource_mut(index)?;
+        let backlog = parsed(text, tree)?;
+        enforcer.bound(&tree.path(id), &backlog)?;
+        Ok(tree.set_backlog(id, backlog)?)
+    }
+
+    /// A write to `input`.
+    pub(super) fn bound_input(&mut self, index: u8, id: Id, text: &str) -> Result<(), Fault> {
+        let Resource { tree, enforcer } = self.resource_mut(index)?;
+        let most = parsed(text, tree)?;
+        enforcer.bound_input(&tree.path(id), &most)?;
+        Ok(tree.set_input(id, most)?)
     }
 
     /// Removes what has no reference any more. Whether something may go later without being asked about.

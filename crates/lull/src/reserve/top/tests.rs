@@ -18,6 +18,7 @@ fn reservation(path: &str, terms: (u64, u32), service: u64, asked: u64) -> Reser
         asked,
         most_requests: None,
         most_service: None,
+        input: None,
     }
 }
 

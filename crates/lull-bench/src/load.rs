@@ -16,6 +16,7 @@
 //! | [`working_set`] | both | touches random pages of memory that it has filled |
 //! | [`writer`] | both | appends with fsync as a log; writes a large file through the page cache |
 //! | [`net`] | both | transfers and requests between two hosts, a sender without end |
+//! | [`packets`] | both | datagrams at a rate, and who reads them |
 //! | [`client`] | foreground | open loop: requests to Redis or a web server at a constant rate |
 //! | [`pgbench`] | foreground | open loop: pgbench at a rate, its transaction log read |
 //! | [`edit`] | foreground | a person who edits and compiles |
@@ -47,6 +48,7 @@ pub mod file;
 pub mod hog;
 pub mod latency;
 pub mod net;
+pub mod packets;
 pub mod pgbench;
 pub mod random;
 pub mod reader;
@@ -108,6 +110,10 @@ pub enum LoadCommand {
     SiteServe(site::SiteArgs),
     /// Keep a number of clients asking such a site, and report throughput and response times (foreground).
     SiteAsk(site::AskSiteArgs),
+    /// Read datagrams, compute for each, and report how many (foreground and background).
+    PacketsServe(packets::ServeArgs),
+    /// Send datagrams of 10 bytes at a rate, whatever becomes of them (background).
+    PacketsSend(packets::SendArgs),
     /// Drop the cached pages of all files in a directory.
     Forget(ForgetArgs),
     /// Make a block device that behaves like a spinning disk, print its name, keep it until stopped (root).
@@ -395,6 +401,8 @@ pub fn run_load(command: LoadCommand) -> Result<(), Error> {
         LoadCommand::AppPgbench(args) => (pgbench::run(&args)?, args.shift.json),
         LoadCommand::AppEdit(args) => (edit::run(&args)?, args.shift.json),
         LoadCommand::SiteAsk(args) => (site::ask(&args)?, args.shift.json),
+        LoadCommand::PacketsServe(args) => (packets::serve(&args)?, args.shift.json),
+        LoadCommand::PacketsSend(args) => (packets::send(&args)?, args.shift.json),
         LoadCommand::Forget(args) => return corpus::forget_all(&args.directory),
         LoadCommand::CpuCalibrate(args) => {
             let reads = request::calibrate(args.service, args.buffer)?;

@@ -191,8 +191,14 @@ impl Loaded {
         let wakes = map_of(&object, observers, "wakes")?;
         ring.add(&wakes, |_| 0).map_err(step("listen for wake-ups"))?;
         let ring = ring.build().map_err(step("listen for wake-ups"))?;
-        let loaded =
-            Self { observers, object, links: Vec::new(), of_groups: Vec::new(), of_interfaces: Vec::new(), ring };
+        let loaded = Self {
+            observers,
+            object,
+            links: Vec::new(),
+            of_groups: Vec::new(),
+            of_interfaces: Vec::new(),
+            ring,
+        };
         for key in protect.keys() {
             loaded.put(
                 "name what is protected",

@@ -39,6 +39,8 @@ mod state;
 mod status;
 mod top;
 
+pub(crate) use net::tell as tell_interfaces;
+
 /// Arguments of `lull reserve`.
 #[derive(Debug, Args)]
 pub(crate) struct ReserveArgs {

@@ -41,6 +41,7 @@ pub mod probe;
 pub mod receiver;
 pub mod sender;
 
+pub(super) use port::is_pause;
 use probe::Prober;
 pub use receiver::Receiver;
 pub use sender::Sender;
@@ -54,7 +55,7 @@ const FOREGROUND_CONGESTION: &str = "cubic";
 /// What a sender at a fixed rate sends at once, in time.
 const STEP: Nanos = Nanos::from_millis(1);
 /// No call blocks for longer without a look at the stop flag.
-const PATIENCE: Duration = Duration::from_millis(100);
+pub(super) const PATIENCE: Duration = Duration::from_millis(100);
 /// An answer that has not come by then is taken for lost.
 const ANSWER: Duration = Duration::from_secs(5);
 /// Time for connections before anything is counted.

@@ -15,6 +15,7 @@
 //!
 //! *Input* (R-13). What comes waits at sockets, and the classifier knows the class of each. It drops what comes to a full one before
 //! protocols are handled, so that the work that is done for a receiver is what that reads, in its share of the CPU ([`lull_core::proportional::srp`]).
+//! What comes is handled in threads ([`knobs`]), not before everybody else.
 //!
 //! *No trace.* A queueing discipline that somebody chose is left alone: that is an error. The kernel's own comes back when HTB is
 //! deleted. If the mount is killed, packets go to the class of the rest, which may use the whole rate, until `sweep` deletes HTB: a
@@ -35,9 +36,11 @@ use super::{Choice, Enforcer, Input, ServiceUnit, Usage};
 use crate::clock;
 use crate::gate::qdisc::{LOCKS, root_of, run_tool, tool};
 
+mod knobs;
 mod lock;
 mod pieces;
 
+use knobs::Knobs;
 use lock::Lock;
 pub(super) use lock::sweep;
 use pieces::{LEAST_TURN_BYTES, MOST_TURN_BYTES};
@@ -146,6 +149,8 @@ impl Net {
             .map_err(|_| format!("no interface '{interface}' here; `ip link` lists them"))?;
         let lock = Lock::of(index).map_err(|error| format!("cannot lock {LOCKS}: {error}"))?;
         let lock = lock.ok_or("another mount has reserved it")?;
+        // Of one that was killed.
+        lock::put_back(&interface, &lock);
         let start = || {
             let (kind, handle) = root_of(&interface).map_err(|error| error.to_string())?;
             if handle != "0:" {
@@ -180,7 +185,9 @@ impl Net {
     fn arrange(&mut self) -> io::Result<()> {
         let whole = self.whole.amount;
         if let Some(lock) = &self.lock {
-            pieces::shorten(&self.interface, whole, |had| lock.remember(had))?;
+            let had = Knobs::of(&self.interface, whole)?;
+            lock.remember(had)?;
+            had.turn(&self.interface, whole)?;
         }
         run(&format!("tc qdisc add dev {} root handle {HANDLE} htb default {REST:x}", self.interface))?;
         self.write(None, INTERFACE, whole, MOST_TURN_BYTES)?;
@@ -301,7 +308,10 @@ impl Enforcer for Net {
 
     fn means(&self) -> String {
         let rate = Unit::Rate.show(self.whole.amount);
-        format!("HTB at {rate}, and input that is dropped early, for sockets that are opened in a reservation")
+        let how = if knobs::is_threaded(&self.interface) { "in threads" } else { "in interrupts" };
+        format!(
+            "HTB at {rate}; input dropped early, handled {how}; for sockets that are opened in a reservation"
+        )
     }
 
     fn service_unit(&self) -> ServiceUnit {

@@ -8,6 +8,7 @@ use lull_linux::root::Root;
 use serde::Serialize;
 
 use super::page::{Page, Tone};
+use crate::reserve::tell_interfaces;
 
 /// The outcome.
 #[derive(Debug, Serialize)]
@@ -24,7 +25,9 @@ impl Reservations {
     pub(super) fn look(facts: &Facts) -> Self {
         let fuse = std::path::Path::new("/dev/fuse").exists();
         let left = sweep::left(&Root::real(), &facts.cgroups);
-        Self { resources: Enforcement::tell(facts), fuse, left }
+        let mut resources = Enforcement::tell(facts);
+        resources.push(tell_interfaces());
+        Self { resources, fuse, left }
     }
 
     /// Tells.

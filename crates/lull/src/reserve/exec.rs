@@ -37,7 +37,7 @@ pub(super) struct ExecArgs {
     #[arg(long, value_name = "PATH")]
     disk: Vec<PathBuf>,
 
-    /// The reservation of what leaves an interface, like /reserv/eth0/r0. Repeatable, once for each interface.
+    /// The reservation of what goes through an interface, like /reserv/eth0/r0. Repeatable, once for each interface.
     ///
     /// It counts for sockets that the command opens, not for those that it inherits.
     #[arg(long, value_name = "PATH")]

@@ -36,8 +36,8 @@ pub(super) enum Node {
 }
 
 use Node::{
-    Backlog, Collect, Crdom, Dir, Enter, Input, Log, Myself, NewQueue, NewReserv, Process, Procs, Rdom, Share,
-    Status, Top,
+    Backlog, Collect, Crdom, Dir, Enter, Input, Log, Myself, NewQueue, NewReserv, Process, Procs, Rdom,
+    Share, Status, Top,
 };
 
 /// Bits below the number of a reservation or process: what kind of file, then which resource.

@@ -54,6 +54,7 @@ pub(super) struct MountArgs {
     /// Share what leaves this interface, at this rate: eth0:100mbit. Repeatable.
     ///
     /// The rate is what the line carries, or a little less: what is sent beyond it waits here, where it can be shared, and not in a modem.
+    /// What comes for a socket that cannot take it is dropped early, and is handled in threads where the driver can: "input" in docs/reserve.md.
     #[arg(long, value_name = "IFACE:RATE")]
     net: Vec<QdiscPlan>,
 

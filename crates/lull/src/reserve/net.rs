@@ -5,10 +5,10 @@ use std::io;
 use anyhow::{Context, bail};
 use lull_bpf::PacketClasses;
 use lull_core::proportional::srp::Amount;
-use lull_linux::gate::qdisc::{QdiscPlan, each_once, rate_text};
+use lull_linux::gate::qdisc::{QdiscPlan, each_once, rate_text, run_tool, tool};
 use lull_linux::probe::cgroups::v2_mount;
-use lull_linux::reserve::Input;
 use lull_linux::reserve::net::{Classifier, Plan};
+use lull_linux::reserve::{Input, Told};
 use lull_linux::root::Root;
 
 /// Names in the mount that are no interface's.
@@ -71,4 +71,21 @@ pub(super) fn plans(asked: &[QdiscPlan]) -> anyhow::Result<Vec<Plan>> {
         all.push(Plan { interface: asked.interface, rate, classify: Box::new(classify) });
     }
     Ok(all)
+}
+
+/// Whether interfaces can be reserved here; nothing is arranged.
+pub(crate) fn tell() -> Told {
+    let name = "interfaces".to_owned();
+    let missing = match v2_mount(&Root::real()) {
+        None => Some("no cgroup v2 is mounted".to_owned()),
+        Some(_) => PacketClasses::try_load().err().map(|error| error.to_string()),
+    };
+    match missing.or_else(|| run_tool(tool("tc -V")).err().map(|why| format!("tc: {why}"))) {
+        Some(means) => Told { name, enforced: false, means },
+        None => Told {
+            name,
+            enforced: true,
+            means: "HTB for what leaves, early drop of what comes, where `lull reserve mount --net IFACE:RATE` names one".to_owned(),
+        },
+    }
 }

@@ -66,6 +66,6 @@ fn accept(listener: &TcpListener, stop: &AtomicBool, serve: &(impl Fn(TcpStream,
 }
 
 /// Whether a call only gave up for now, so that the flag can be looked at.
-pub(super) fn is_pause(error: &std::io::Error) -> bool {
+pub(in crate::load) fn is_pause(error: &std::io::Error) -> bool {
     [ErrorKind::WouldBlock, ErrorKind::TimedOut, ErrorKind::Interrupted].contains(&error.kind())
 }

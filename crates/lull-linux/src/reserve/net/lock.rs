@@ -1,6 +1,6 @@
 //! Who has arranged an interface, and what to put back: a locked file that says it after a crash, too.
 //!
-//! The lock goes with its owner, whatever kills that; the file stays and holds the one knob of the interface that was turned.
+//! The lock goes with its owner, whatever kills that; the file stays and holds those knobs of the interface that were turned.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use nix::net::if_::if_indextoname;
 
-use super::pieces;
+use super::knobs::Knobs;
 use crate::gate::qdisc::{LOCKS, own_namespace};
 
 /// Says that the owner of an arrangement lives.
@@ -35,18 +35,18 @@ impl Lock {
         Ok((outcome == 0 && is_current).then(|| Self { path: path.to_owned(), file }))
     }
 
-    /// Writes down what the interface had as its largest packet.
-    pub(super) fn remember(&self, largest_bytes: u64) -> io::Result<()> {
+    /// Writes down what the interface had.
+    pub(super) fn remember(&self, had: Knobs) -> io::Result<()> {
         self.file.set_len(0)?;
-        write!(&self.file, "{largest_bytes}")
+        (&self.file).write_all(had.text().as_bytes())
     }
 
     /// What was written down.
-    pub(super) fn remembered(&self) -> Option<u64> {
+    fn remembered(&self) -> Knobs {
         let mut text = String::new();
         let mut file = &self.file;
-        file.rewind().and_then(|()| file.read_to_string(&mut text)).ok()?;
-        text.trim().parse().ok()
+        let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
+        read.map_or_else(|_| Knobs::default(), |_| Knobs::parse(&text))
     }
 
     /// All is as it was.
@@ -76,11 +76,8 @@ pub(in crate::reserve) fn sweep() {
     }
 }
 
-/// Deletes the arrangement, if it is this one, and gives the interface its largest packet again.
+/// Deletes the arrangement, if it is this one, and tells the interface what it was told before.
 pub(super) fn put_back(interface: &str, lock: &Lock) {
     super::delete(interface);
-    if let Some(largest_bytes) = lock.remembered() {
-        // The interface may be gone by now.
-        let _ = pieces::set_largest(interface, largest_bytes);
-    }
+    lock.remembered().put_back(interface);
 }

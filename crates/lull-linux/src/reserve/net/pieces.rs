@@ -37,20 +37,9 @@ pub(super) fn turn(weight: u64, lightest: u64, heaviest: u64, rate: u64) -> u64 
     turn.max(LEAST_TURN_BYTES)
 }
 
-/// Has the interface take less at once, if that is slow; what it had, if it was changed.
-pub(super) fn shorten(
-    interface: &str,
-    rate: u64,
-    remember: impl FnOnce(u64) -> io::Result<()>,
-) -> io::Result<()> {
-    let shown = run(&format!("ip -d link show dev {interface}"))?;
-    let Some(had) = largest_in(&shown) else { return Ok(()) };
-    let wanted = largest(rate);
-    if wanted >= had {
-        return Ok(());
-    }
-    remember(had)?;
-    set_largest(interface, wanted)
+/// What the interface takes at once.
+pub(super) fn largest_of(interface: &str) -> io::Result<Option<u64>> {
+    Ok(largest_in(&run(&format!("ip -d link show dev {interface}"))?))
 }
 
 /// Sets what it takes at once.

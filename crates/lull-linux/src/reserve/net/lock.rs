@@ -7,11 +7,17 @@ use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use nix::net::if_::if_indextoname;
 
 use super::knobs::Knobs;
 use crate::gate::qdisc::{LOCKS, own_namespace};
+
+/// How often a lock is tried that may be a dead owner's, and with what pause.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Says that the owner of an arrangement lives.
 pub(super) struct Lock {
@@ -68,12 +74,22 @@ pub(in crate::reserve) fn sweep() {
         let name = entry.file_name();
         let index = name.to_str().and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
         let Some(index) = index else { continue };
-        let Ok(Some(lock)) = Lock::take(&entry.path()) else { continue };
+        let Some(lock) = take_soon(&entry.path()) else { continue };
         if let Ok(name) = if_indextoname(index) {
             put_back(&name.to_string_lossy(), &lock);
         }
         lock.unname();
     }
+}
+
+/// A child of the owner that was about to become `tc` has the lock for a moment longer.
+fn take_soon(path: &Path) -> Option<Lock> {
+    (0..TRIES).find_map(|attempt| {
+        if attempt > 0 {
+            thread::sleep(PAUSE);
+        }
+        Lock::take(path).ok().flatten()
+    })
 }
 
 /// Deletes the arrangement, if it is this one, and tells the interface what it was told before.

@@ -18,7 +18,7 @@ use crate::load::{LoadReport, ShiftArgs, own_cpu_ns};
 use crate::{Error, clock, stop};
 
 /// As in the paper.
-const PACKET_BYTES: u64 = 10;
+const PACKET_BYTES: u16 = 10;
 /// What one call may send at once.
 const MOST_AT_ONCE: u64 = 64;
 /// Calls in a second, as long as that is not more than can be sent at once.
@@ -85,7 +85,7 @@ fn read_all(socket: &UdpSocket, args: &ServeArgs) -> Result<LoadReport, Error> {
     };
     Ok(LoadReport {
         requests: packets,
-        bytes: packets * PACKET_BYTES,
+        bytes: packets * u64::from(PACKET_BYTES),
         cpu_ns: own_cpu_ns(),
         ..LoadReport::between("packets-serve", [first, ended])
     })
@@ -102,7 +102,7 @@ pub(super) fn send(args: &SendArgs) -> Result<LoadReport, Error> {
     let sockets: Result<Vec<UdpSocket>, Error> = args.to.iter().map(|to| open(*to)).collect();
     let sockets = sockets?;
     let each = at_once(args.rate);
-    let data = vec![7; usize::try_from(each * PACKET_BYTES).unwrap_or_default()];
+    let data = vec![7; usize::try_from(each * u64::from(PACKET_BYTES)).unwrap_or_default()];
     let begun = clock::now();
     let counted = begun.plus(args.shift.warmup);
     let end = args.shift.end(counted).unwrap_or(Nanos::MAX);
@@ -133,7 +133,7 @@ pub(super) fn send(args: &SendArgs) -> Result<LoadReport, Error> {
     let packets = (sent - before) * sockets.len() as u64;
     Ok(LoadReport {
         requests: packets,
-        bytes: packets * PACKET_BYTES,
+        bytes: packets * u64::from(PACKET_BYTES),
         cpu_ns: own_cpu_ns(),
         ..LoadReport::between("packets-send", [counted.min(ended), ended])
     })
@@ -146,8 +146,7 @@ fn open(to: SocketAddr) -> Result<UdpSocket, Error> {
     };
     let socket = UdpSocket::bind(own).to("open a socket")?;
     socket.connect(to).to("connect to a server")?;
-    setsockopt(&socket.as_fd(), sockopt::UdpGsoSegment, &(PACKET_BYTES as libc::c_int))
-        .to("cut datagrams")?;
+    setsockopt(&socket.as_fd(), sockopt::UdpGsoSegment, &PACKET_BYTES.into()).to("cut datagrams")?;
     Ok(socket)
 }
 

@@ -14,12 +14,12 @@ fn a_server_reads_what_is_sent_in_pieces_of_the_papers_size() {
     let serve_args = ServeArgs { shift: shift(0.2), address, work: 1 };
     let server = std::thread::spawn(move || {
         let mut data = [0; 64];
-        assert_eq!(socket.recv(&mut data).unwrap() as u64, PACKET_BYTES);
+        assert_eq!(socket.recv(&mut data).unwrap(), usize::from(PACKET_BYTES));
         read_all(&socket, &serve_args).unwrap()
     });
     let sent = send(&SendArgs { shift: shift(1.0), to: vec![address], rate: 10_000 }).unwrap();
     let read = server.join().unwrap();
-    assert!(sent.requests > 0 && sent.bytes == sent.requests * PACKET_BYTES);
+    assert!(sent.requests > 0 && sent.bytes == sent.requests * u64::from(PACKET_BYTES));
     assert!(read.requests > 0 && read.requests <= sent.requests, "{} of {}", read.requests, sent.requests);
 }
 

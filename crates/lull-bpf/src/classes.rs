@@ -13,7 +13,7 @@
 //! Source: `Documentation/bpf/map_sk_storage.rst`, tc-htb(8).
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::Path;
 
 use libbpf_rs::{MapCore, MapFlags};
@@ -42,6 +42,8 @@ pub struct Input {
     /// Packets that were dropped.
     pub refused: u64,
 }
+/// That of sockets, whose keys are descriptors of this process.
+const SOCKETS: &str = "sockets";
 
 /// The loaded programs, for one interface.
 pub struct PacketClasses {
@@ -105,6 +107,22 @@ impl PacketClasses {
             Some(Input { packets: words.next()?, bytes: words.next()?, refused: words.next()? })
         });
         found.unwrap_or_default()
+    }
+
+    /// Puts one socket into a class, all descriptors of it.
+    ///
+    /// # Errors
+    /// When it is no socket, or none of the internet.
+    pub fn put_socket(&self, socket: BorrowedFd<'_>, class: u32) -> Result<(), SensorError> {
+        let key = socket.as_raw_fd().to_ne_bytes();
+        self.programs.put("write a socket down", SOCKETS, &key, &class.to_ne_bytes())
+    }
+
+    /// The class of a socket.
+    pub fn of_socket(&self, socket: BorrowedFd<'_>) -> Option<u32> {
+        let map = self.programs.map(SOCKETS).ok()?;
+        let found = map.lookup(&socket.as_raw_fd().to_ne_bytes(), MapFlags::ANY).ok()??;
+        found.try_into().ok().map(u32::from_ne_bytes)
     }
 
     /// All processes that have one, with it.

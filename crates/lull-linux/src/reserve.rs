@@ -120,6 +120,30 @@ pub trait Enforcer: Send {
     /// # Errors
     /// The kernel's.
     fn enter(&mut self, path: &str, pid: i32) -> io::Result<()>;
+    /// Moves one thread of a process to a queue.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] where a process moves as a whole, with the reason; else the kernel's.
+    fn enter_thread(&mut self, _path: &str, _pid: i32, _tid: i32) -> io::Result<()> {
+        let why = "a thread has no queue of its own here: its requests are told by process, or by descriptor";
+        Err(io::Error::new(io::ErrorKind::Unsupported, why))
+    }
+    /// The queue in which a thread is, where threads have queues of their own.
+    fn queue_of_thread(&self, _tid: i32) -> Option<String> {
+        None
+    }
+    /// Switches the queue of one descriptor of a process; `None` gives it that of its process again.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] where requests are not told by descriptors, with the reason; else the kernel's.
+    fn tag(&mut self, _path: Option<&str>, _pid: i32, _fd: i32) -> io::Result<()> {
+        let why = "requests of this resource do not come through descriptors: name a queue of a disk or of an interface";
+        Err(io::Error::new(io::ErrorKind::Unsupported, why))
+    }
+    /// The queue that requests through a descriptor are in; `None` if it is of another resource, or in no queue.
+    fn queue_of_descriptor(&self, _pid: i32, _fd: i32) -> Option<String> {
+        None
+    }
     /// The queue in which a process is; `None` outside of the tree.
     fn queue_of(&self, pid: i32) -> Option<String>;
     /// Whether a process uses this queue.

@@ -19,7 +19,7 @@
 //! | [`status`] | the tree for programs: the file `status` |
 //! | [`find`] | mounts of this machine |
 //! | [`net`] | interfaces that are shared: the option, and telling packets by process |
-//! | [`exec`], [`show`], [`top`] | the other commands |
+//! | [`exec`], [`show`], [`tag`], [`top`] | the other commands |
 //!
 //! Edge cases: if the serving process is killed, processes go on with the weights that they have, files give ENOTCONN, and the next mount
 //! dissolves the groups ([`lull_linux::reserve::sweep()`]).
@@ -37,6 +37,7 @@ mod serve;
 mod show;
 mod state;
 mod status;
+mod tag;
 mod top;
 
 pub(crate) use net::tell as tell_interfaces;
@@ -60,6 +61,8 @@ enum Reserve {
     Exec(exec::ExecArgs),
     /// Show the reservations in which a process is, and those that its children will get.
     Show(show::ShowArgs),
+    /// Switch the queue of one descriptor of a process: its reads and writes then wait there, whatever the process's own queue.
+    Tag(tag::TagArgs),
     /// Show who gets how much now.
     Top(top::TopArgs),
 }
@@ -86,6 +89,7 @@ pub(crate) fn run(args: ReserveArgs) -> anyhow::Result<()> {
         Reserve::Unmount(args) => mount::unmount(&args),
         Reserve::Exec(args) => match exec::exec(&args)? {},
         Reserve::Show(args) => show::run(&args),
+        Reserve::Tag(args) => tag::run(&args),
         Reserve::Top(args) => top::run(&args),
     }
 }

@@ -603,3 +603,36 @@ fn root_a_thousand_reservations() {
     eprintln!("unmounted in {:?}", begun.elapsed());
     assert!(created.as_secs() < 60 && listed.as_secs() < 10 && apportioned.as_secs() < 10);
 }
+
+#[test]
+fn root_a_thread_switches_its_own_queue() {
+    let Some(mount) = mount() else { return };
+    for queue in ["q1", "q2"] {
+        fs::create_dir_all(mount.path("cpu/r0").join(queue)).unwrap();
+    }
+    let child = mount.sleeper("cpu/r0/q1");
+    let process = format!("proc/{}", child.id());
+    let thread = format!("{process}/task/{}", child.id());
+    assert!(mount.read(&thread).trim_end().ends_with("cpu/r0/q1"));
+    match mount.write(&thread, &mount.path("cpu/r0/q2").display().to_string()) {
+        Ok(()) => assert!(mount.read(&thread).trim_end().ends_with("cpu/r0/q2")),
+        Err(error) => {
+            assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP), "{error}");
+            assert!(mount.read("log").contains("threaded groups"), "{}", mount.read("log"));
+        }
+    }
+    let gone = mount.write(&format!("{process}/task/1"), "cpu/r0/q2");
+    assert_eq!(errno(gone), libc::ENOENT, "that is no thread of it");
+    // Whoever writes is a thread itself.
+    let script = format!(
+        "echo {queue} > {mount}/proc/thread-self && cat {mount}/proc/$$/task/$$",
+        queue = mount.path("cpu/r0/q2").display(),
+        mount = mount.point().display(),
+    );
+    let done = output(&mut mount.exec("cpu/r0/q1", &["sh", "-c", &script]));
+    if done.status.success() {
+        assert!(String::from_utf8_lossy(&done.stdout).trim_end().ends_with("cpu/r0/q2"));
+    }
+    end(child);
+    mount.unmount();
+}

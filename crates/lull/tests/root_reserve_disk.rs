@@ -187,6 +187,58 @@ fn root_busy_reservations_get_their_shares() {
 }
 
 #[test]
+fn root_two_descriptors_of_one_file_wait_in_different_queues() {
+    let Some(bed) = bed("50% 50", "40% 40") else { return };
+    for name in ["q1", "q2"] {
+        let queue = bed.reservation("r0").join(name);
+        fs::create_dir(&queue).unwrap();
+        fs::write(queue.join("share"), "10% 1").unwrap();
+    }
+    forget(bed.device());
+    // The third reads through a copy of a tagged descriptor, which dd has as its standard input; the last through a number that was given again.
+    let script = format!(
+        "exec 3<{device} 4<{device}
+         echo {r0}/q1 > {mount}/proc/$$/fd/3; echo {r0}/q2 > {mount}/proc/$$/fd/4
+         cat {mount}/proc/$$/fd/3 {mount}/proc/$$/fd/4
+         read_at() {{ dd bs=64k count=8 skip=$1 of=/dev/null 2>/dev/null; cat {r0}/q*/backlog | cut -d' ' -f2 | tr '\n' ' '; echo; }}
+         read_at 0 <&3; read_at 16 <&4; exec 3<&- 3<{device}; read_at 64 <&3
+         echo {r0}/q1 > {mount}/proc/$$/fd/4; read_at 32 <&4
+         echo default > {mount}/proc/$$/fd/4; read_at 32 <&4; echo {r0}/q1 > {mount}/proc/$$/fd/1",
+        device = bed.device(),
+        r0 = bed.reservation("r0").display(),
+        mount = bed.point().display(),
+    );
+    let done = output(&mut bed.exec("r0", &script));
+    let text = String::from_utf8(done.stdout.clone()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 7, "{text}{}", told(&done));
+    assert!(lines[0].ends_with("/r0/q1") && lines[1].ends_with("/r0/q2"), "{text}");
+    let bytes: Vec<Vec<u64>> = lines[2..]
+        .iter()
+        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
+        .collect();
+    // The default queue, q1, q2, after each reader; read-ahead may do more than was asked for, programs read a little, too.
+    let grown: Vec<usize> = (0..bytes.len())
+        .map(|turn| {
+            let before = |queue: usize| if turn == 0 { 0 } else { bytes[turn - 1][queue] };
+            (0..3).max_by_key(|queue| bytes[turn][*queue] - before(*queue)).unwrap()
+        })
+        .collect();
+    assert_eq!(grown, [1, 2, 0, 1, 0], "{text}");
+    let log = fs::read_to_string(bed.point().join("log")).unwrap();
+    assert!(log.contains("is no file on"), "a pipe cannot be tagged: {log}");
+
+    let outside =
+        Command::new("sleep").arg("1000").stdin(fs::File::open(bed.device()).unwrap()).spawn().unwrap();
+    let queue = bed.reservation("r0").join("q1");
+    let tagged = output(lull().args(["reserve", "tag", &outside.id().to_string(), "0"]).arg(&queue));
+    assert!(!tagged.status.success() && told(&tagged).contains("was not started by"), "{}", told(&tagged));
+    send(outside.id(), libc::SIGKILL);
+    drop(outside.wait_with_output());
+    wait_until("the closed descriptors do not keep the queue", || fs::remove_dir(&queue).is_ok());
+}
+
+#[test]
 fn root_if_the_mount_is_killed_calls_pass() {
     let Some(bed) = bed("50% 50", "40% 40") else { return };
     let plain = output(Command::new("sha256sum").arg(bed.device()));

@@ -110,9 +110,18 @@ fn look_up(tid: u32, fd: i32) -> Target {
 /// The files that a trapped call is about; a copy has two, what is read first.
 pub fn targets_of(trap: &Trap) -> impl Iterator<Item = Target> {
     let every = (trap.nr == libc::SYS_sync).then_some(Target::EveryDisk);
+    every.into_iter().chain(descriptors_of(trap).map(|(_, target)| target))
+}
+
+/// The same with the descriptors, where there are any.
+pub fn descriptors_of(trap: &Trap) -> impl Iterator<Item = (i32, Target)> {
     let tid = trap.tid;
-    let files = deciding_descriptors(trap).into_iter().flatten().map(move |fd| look_up(tid, fd));
-    every.into_iter().chain(files)
+    deciding_descriptors(trap).into_iter().flatten().map(move |fd| (fd, look_up(tid, fd)))
+}
+
+/// What a descriptor of a process refers to.
+pub fn target_of(pid: i32, fd: i32) -> Target {
+    look_up(pid.cast_unsigned(), fd)
 }
 
 /// Whether a trapped call waits for dirty pages to be written.

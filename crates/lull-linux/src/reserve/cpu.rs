@@ -6,8 +6,9 @@
 //! | | v1 | v2 |
 //! |---|---|---|
 //! | weight | `cpu.shares`, 2 to 262144 | `cpu.weight`, 1 to 10000 |
-//! | CPU time | `cpuacct.usage`, or `cpu.stat` of v2 where that is mounted | `cpu.stat` |
+//! | CPU time | `cpuacct.usage`, or `cpu.stat` of v2 | `cpu.stat` |
 //! | most tasks | `pids.max` | `pids.max` |
+//! | a single thread | `tasks` | `cgroup.threads`, in threaded groups |
 //!
 //! *Against the rest of the machine.* Processes outside of the tree stay in their groups. The top of the tree stands beside those, with
 //! a weight that keeps what has been reserved: if the children of the root have the minima Σm of V, the tree weighs Σm / (V − Σm) of what the
@@ -32,6 +33,10 @@ use crate::probe::Facts;
 
 /// Runnable tasks outside of the tree, per CPU, against which v1 keeps what is reserved.
 const REST_TASKS: u64 = 4;
+
+/// Why a thread stays where its process is.
+const NO_THREADS: &str = "on cgroup v2 a thread moves alone in threaded groups only, which cannot keep memory: \
+                          `lull reserve mount --threads` makes such";
 
 /// What a kernel takes as weights.
 struct Range {
@@ -85,11 +90,12 @@ impl Cpu {
         let counts = if groups.is_v2(weights) {
             Ok(weights)
         } else {
-            let by_v2 = v2.ok_or_else(String::new).and_then(|v2| groups.add(v2, &["cpu.stat"]));
-            by_v2.or_else(|_| {
-                cgroups.v1_of("cpuacct").map_or_else(
+            // It counts threads, too, where v2 counts processes.
+            let by_v1 = cgroups.v1_of("cpuacct").ok_or_else(String::new);
+            by_v1.and_then(|cpuacct| groups.add(cpuacct, &["cpuacct.usage"])).or_else(|_| {
+                v2.map_or_else(
                     || Err("CPU time is not counted by group here".to_owned()),
-                    |cpuacct| groups.add(cpuacct, &["cpuacct.usage"]),
+                    |v2| groups.add(v2, &["cpu.stat"]),
                 )
             })
         };
@@ -229,6 +235,22 @@ impl Enforcer for Cpu {
         self.groups.enter(path, pid)?;
         self.cleared.entry(path.to_owned()).or_default().entered += 1;
         Ok(())
+    }
+
+    fn enter_thread(&mut self, path: &str, pid: i32, tid: i32) -> io::Result<()> {
+        if crate::proc::process_of(tid.cast_unsigned()) != Some(pid) {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        self.groups.enter_thread(path, tid, self.weights).map_err(|error| match error.kind() {
+            io::ErrorKind::Unsupported => io::Error::new(error.kind(), NO_THREADS),
+            _ => error,
+        })?;
+        self.cleared.entry(path.to_owned()).or_default().entered += 1;
+        Ok(())
+    }
+
+    fn queue_of_thread(&self, tid: i32) -> Option<String> {
+        self.groups.queue_of(tid)
     }
 
     fn queue_of(&self, pid: i32) -> Option<String> {

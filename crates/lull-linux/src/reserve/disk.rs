@@ -17,6 +17,7 @@
 //! |---|---|
 //! | `request` | what a call asks of a disk, and doing it |
 //! | `gate` | one disk: its queues and workers |
+//! | `tags` | the queue of one descriptor, where that is not its process's |
 //! | `owners` | in whose queue a thread's requests are |
 //! | [`attach`] | how a command's listener comes here, and who answers if we die |
 //!
@@ -38,19 +39,23 @@ use std::time::Duration;
 use lull_core::reserve::{Backlog, Bound, Id, Tree, Unit, Whole};
 
 use super::{Choice, Enforcer, ServiceUnit, Usage};
+use crate::gate::target::{Target, target_of};
 use crate::job::shared::Shared;
 use crate::probe::Facts;
 use crate::seccomp::listener::Received;
 use crate::seccomp::{Listener, Trap};
+use crate::topology::mounts::MountTable;
 use crate::topology::{DevT, DiskKind, Topology};
 
 pub mod attach;
 mod gate;
 mod owners;
 mod request;
+mod tags;
 
 use gate::Gate;
-use request::{Ask, Job};
+use request::{Ask, Job, Subject};
+use tags::Tags;
 
 /// Requests at a disk at once, as in the paper's experiment.
 const BATCH: NonZero<u32> = NonZero::<u32>::MIN.saturating_add(3);
@@ -113,19 +118,22 @@ pub(super) struct Router {
     gates: Vec<Arc<Gate>>,
     /// Which of them serves a file system or device, once looked up.
     by_dev: Mutex<BTreeMap<u64, Option<usize>>>,
+    /// Queues of single descriptors.
+    tags: Tags,
     /// Whether commands can come, once one was asked for.
     listens: OnceLock<bool>,
 }
 
 impl Router {
-    fn gate_of(&self, dev: u64) -> Option<&Arc<Gate>> {
+    fn gate_of(&self, dev: u64) -> Option<(usize, &Arc<Gate>)> {
         let mut known = lock(&self.by_dev);
         let found = known.entry(dev).or_insert_with(|| {
             let chain = Topology::host().serving_disks(DevT::from_stat(dev)).ok()?;
             // The first that a request meets.
             chain.iter().find_map(|disk| self.gates.iter().position(|gate| gate.name() == disk.name))
         });
-        self.gates.get((*found)?)
+        let index = (*found)?;
+        Some((index, self.gates.get(index)?))
     }
 
     /// Takes a command's calls until it is gone.
@@ -185,9 +193,11 @@ impl Router {
 
     /// `None` for a call that need not wait.
     fn queue_up(&self, client: &Arc<Client>, trap: &Trap) -> Option<()> {
-        let (dev, inode, size_bytes) = request::target(trap)?;
-        let gate = self.gate_of(dev)?;
-        let queue = gate.queue_of(trap.tid, client.root)?;
+        let Subject { fd, dev, inode, size_bytes } = request::subject(trap)?;
+        let (index, gate) = self.gate_of(dev)?;
+        let tagged = self.tags.queue_of_thread(trap.tid, fd).filter(|(of, _)| *of == index);
+        let queue =
+            tagged.and_then(|(_, id)| gate.queue(id)).or_else(|| gate.queue_of(trap.tid, client.root))?;
         let ask = Ask::of(trap, size_bytes, |offset, end| client.goes_on(inode, offset, end))?;
         gate.arrive(queue, Job { client: Arc::clone(client), id: trap.id, tid: trap.tid, nr: trap.nr, ask })
     }
@@ -196,6 +206,8 @@ impl Router {
 /// One disk.
 pub(super) struct Disk {
     gate: Arc<Gate>,
+    /// Its place among the router's.
+    index: usize,
     router: Arc<Router>,
 }
 
@@ -210,12 +222,31 @@ pub(super) fn find(facts: &Facts) -> Vec<Choice> {
     let disks = facts.disks.iter().filter(|disk| kinds.contains(&disk.kind) && disk.size_bytes > 0);
     let names: Vec<String> = disks.map(|disk| disk.name.clone()).collect();
     let gates: Vec<_> = names.iter().map(|name| Gate::new(name, BATCH)).collect();
-    let router = Arc::new(Router { gates, by_dev: Mutex::default(), listens: OnceLock::new() });
-    let choice = |(name, gate): (String, &Arc<Gate>)| {
-        let disk = Disk { gate: Arc::clone(gate), router: Arc::clone(&router) };
+    let router =
+        Arc::new(Router { gates, by_dev: Mutex::default(), tags: Tags::default(), listens: OnceLock::new() });
+    let choice = |(index, (name, gate)): (usize, (String, &Arc<Gate>))| {
+        let disk = Disk { gate: Arc::clone(gate), index, router: Arc::clone(&router) };
         Choice { name, enforcer: can.clone().map(|()| super::boxed(disk)) }
     };
-    names.into_iter().zip(&router.gates).map(choice).collect()
+    names.into_iter().zip(&router.gates).enumerate().map(choice).collect()
+}
+
+/// The file system or device of a descriptor, unless it is on FUSE: who serves the mount must not ask itself.
+fn device_of(pid: i32, fd: i32) -> Option<u64> {
+    let (mount, _) = tags::file_at(pid, fd)?;
+    let table = MountTable::parse(&std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).ok()?);
+    // What is on no mount of its process, like a pipe, is on no disk.
+    table.iter().find(|found| found.id == mount && !found.fs.starts_with("fuse"))?;
+    match target_of(pid, fd) {
+        Target::Disk { dev, .. } => Some(dev),
+        Target::EveryDisk | Target::Elsewhere => None,
+    }
+}
+
+/// Whether a process runs under a filter.
+fn is_filtered(pid: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    crate::proc::field(&status, "Seccomp") == Some("2")
 }
 
 impl Enforcer for Disk {
@@ -268,12 +299,44 @@ impl Enforcer for Disk {
         self.gate.enter(path, pid)
     }
 
+    fn tag(&mut self, path: Option<&str>, pid: i32, fd: i32) -> io::Result<()> {
+        let refuse = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        let Some(path) = path else { return self.router.tags.set(pid, fd, None) };
+        let on = device_of(pid, fd).and_then(|dev| self.router.gate_of(dev));
+        let on = on.map(|(index, gate)| (index, gate.name()));
+        let name = self.gate.name();
+        match on {
+            Some((index, _)) if index == self.index => {}
+            Some((_, other)) => {
+                return refuse(format!(
+                    "descriptor {fd} of process {pid} is a file on {other}, not on {name}"
+                ));
+            }
+            None => return refuse(format!("descriptor {fd} of process {pid} is no file on {name}")),
+        }
+        if !is_filtered(pid) {
+            return refuse(format!(
+                "process {pid} was not started by `lull reserve exec --disk`: its reads and writes are not seen"
+            ));
+        }
+        let id = self.gate.prepare(path)?;
+        self.router.tags.set(pid, fd, Some((self.index, id)))
+    }
+
+    fn queue_of_descriptor(&self, pid: i32, fd: i32) -> Option<String> {
+        let (index, _) =
+            self.router.gate_of(device_of(pid, fd)?).filter(|(index, _)| *index == self.index)?;
+        let tagged = self.router.tags.queue_of(pid, fd).filter(|(of, _)| *of == index);
+        tagged.and_then(|(_, id)| self.gate.path(id)).or_else(|| self.gate.path_of(pid))
+    }
+
     fn queue_of(&self, pid: i32) -> Option<String> {
         self.gate.path_of(pid)
     }
 
     fn is_used(&self, path: &str) -> bool {
-        self.gate.usage(path).processes > 0
+        let is_tagged = |id| self.router.tags.uses((self.index, id));
+        self.gate.usage(path).processes > 0 || self.gate.id(path).is_some_and(is_tagged)
     }
 
     fn usage(&self, path: &str) -> Usage {
@@ -282,6 +345,7 @@ impl Enforcer for Disk {
 
     fn restore(&mut self) -> io::Result<()> {
         self.gate.open();
+        self.router.tags.clear(self.index);
         Ok(())
     }
 }

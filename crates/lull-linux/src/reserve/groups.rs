@@ -124,7 +124,28 @@ impl Groups {
         Ok(())
     }
 
-    /// The path of the queue in which a process is.
+    /// Moves one thread in, as far as a hierarchy takes threads: all of v1, threaded groups of v2.
+    ///
+    /// # Errors
+    /// The kernel's; where a hierarchy whose number is in `needed` takes none, `Unsupported`.
+    pub(super) fn enter_thread(&mut self, path: &str, tid: i32, needed: usize) -> io::Result<()> {
+        if self.queue_of(tid).is_none() {
+            let origins = self.tops.iter().map(|top| origin(top, tid)).collect();
+            self.origins.entry(path.to_owned()).or_insert(origins);
+        }
+        for (index, top) in self.tops.iter().enumerate() {
+            let group = top.path.join(path);
+            match threads_file(top, &group) {
+                Some(file) => put(&group.join(file), &tid.to_string())?,
+                None if index == needed => return Err(io::ErrorKind::Unsupported.into()),
+                // It counts as its process there.
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The path of the queue in which a process is, or a thread.
     pub(super) fn queue_of(&self, pid: i32) -> Option<String> {
         let memberships = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
         below(&memberships, &self.name)
@@ -185,6 +206,16 @@ fn move_all(from: &Path, to: &Path) {
         for pid in text.lines() {
             let _gone_or_next_round = put(&to.join("cgroup.procs"), pid);
         }
+    }
+}
+
+/// The file that takes a single thread, if the group takes one.
+fn threads_file(top: &Top, group: &Path) -> Option<&'static str> {
+    let is_threaded =
+        || fs::read_to_string(group.join("cgroup.type")).is_ok_and(|kind| kind.trim() == "threaded");
+    match top.is_v2 {
+        false => Some("tasks"),
+        true => is_threaded().then_some("cgroup.threads"),
     }
 }
 

@@ -26,6 +26,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use lull_core::Nanos;
 use lull_core::proportional::srp::Amount;
@@ -34,6 +35,7 @@ use nix::net::if_::if_nametoindex;
 
 use super::{Choice, Enforcer, Input, ServiceUnit, Usage};
 use crate::clock;
+use crate::gate::cached::borrow_descriptor;
 use crate::gate::qdisc::{LOCKS, root_of, run_tool, tool};
 
 mod knobs;
@@ -80,6 +82,13 @@ pub trait Classifier: Send {
     fn input(&self, class: u32) -> Input;
     /// A class is gone.
     fn forget(&mut self, class: u32);
+    /// Puts one socket into a class; all descriptors of it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn put_socket(&mut self, socket: BorrowedFd<'_>, class: u32) -> io::Result<()>;
+    /// The class of a socket.
+    fn of_socket(&self, socket: BorrowedFd<'_>) -> Option<u32>;
     /// All processes that are in one.
     fn processes(&self) -> Vec<(u32, u32)>;
 }
@@ -292,6 +301,12 @@ fn counts_in(text: &str, handle: &str) -> Option<Counts> {
     Some(Counts { bytes: number(1)?, packets: number(3)?, drops: number(6)?, backlog })
 }
 
+/// A duplicate of a process's descriptor, if it is a socket.
+fn socket_of(pid: i32, fd: i32) -> Option<OwnedFd> {
+    let link = fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;
+    link.to_str()?.starts_with("socket:").then(|| borrow_descriptor(pid.cast_unsigned(), fd).ok())?
+}
+
 /// What a reservation is sure of: a hundredth is left to the rest of the machine.
 fn sure(amount: u64) -> u64 {
     amount - amount / 100
@@ -380,6 +395,28 @@ impl Enforcer for Net {
     fn enter(&mut self, path: &str, pid: i32) -> io::Result<()> {
         let class = *self.paths.get(path).ok_or(io::ErrorKind::NotFound)?;
         self.classifier.put(pid.cast_unsigned(), handle(class))
+    }
+
+    fn tag(&mut self, path: Option<&str>, pid: i32, fd: i32) -> io::Result<()> {
+        let class = match path {
+            Some(path) => self.paths.get(path).copied(),
+            // A socket does not know who has opened it, so it gets what its process has now.
+            None => self.queue_of(pid).and_then(|path| self.paths.get(&path).copied()),
+        };
+        let class = class.ok_or(io::ErrorKind::NotFound)?;
+        let socket = socket_of(pid, fd).ok_or_else(|| {
+            let why = format!(
+                "descriptor {fd} of process {pid} is no socket: only sockets send through {}",
+                self.interface
+            );
+            io::Error::new(io::ErrorKind::InvalidInput, why)
+        })?;
+        self.classifier.put_socket(socket.as_fd(), handle(class))
+    }
+
+    fn queue_of_descriptor(&self, pid: i32, fd: i32) -> Option<String> {
+        let of = self.classifier.of_socket(socket_of(pid, fd)?.as_fd())?;
+        self.paths.iter().find(|(_, class)| handle(**class) == of).map(|(path, _)| path.clone())
     }
 
     fn queue_of(&self, pid: i32) -> Option<String> {

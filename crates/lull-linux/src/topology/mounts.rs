@@ -14,6 +14,8 @@ use super::DevT;
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
+    /// Its number, as `/proc/PID/fdinfo` tells it of a descriptor.
+    pub id: u64,
     /// What `st_dev` of its files is (but for btrfs subvolumes, which have numbers of their own).
     pub dev: DevT,
     /// Which directory of the file system is mounted.
@@ -42,11 +44,13 @@ impl Mount {
     pub fn parse(line: &str) -> Option<Self> {
         let (left, right) = line.split_once(" - ")?;
         let mut left = left.split(' ');
-        let dev = left.nth(2)?.parse().ok()?;
+        let id = left.next()?.parse().ok()?;
+        let dev = left.nth(1)?.parse().ok()?;
         let fs_root = PathBuf::from(unescape(left.next()?));
         let point = PathBuf::from(unescape(left.next()?));
         let mut right = right.splitn(3, ' ');
         Some(Self {
+            id,
             dev,
             fs_root,
             point,

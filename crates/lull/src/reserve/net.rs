@@ -1,6 +1,7 @@
 //! Interfaces that are shared: what was asked for, and telling packets by process ([`lull_bpf::PacketClasses`]).
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use anyhow::{Context, bail};
 use lull_bpf::PacketClasses;
@@ -32,6 +33,14 @@ impl Classifier for ByProcess {
 
     fn forget(&mut self, class: u32) {
         self.0.forget(class);
+    }
+
+    fn put_socket(&mut self, socket: BorrowedFd<'_>, class: u32) -> io::Result<()> {
+        self.0.put_socket(socket, class).map_err(io::Error::other)
+    }
+
+    fn of_socket(&self, socket: BorrowedFd<'_>) -> Option<u32> {
+        self.0.of_socket(socket)
     }
 
     fn processes(&self) -> Vec<(u32, u32)> {

@@ -78,7 +78,7 @@ fn node(inode: INodeNo) -> Result<Node, Fault> {
 fn attributes(state: &State, node: Node) -> FileAttr {
     let kind = match node {
         _ if node.is_dir() => FileType::Directory,
-        Node::Myself => FileType::Symlink,
+        Node::Myself | Node::MyThread => FileType::Symlink,
         _ => FileType::RegularFile,
     };
     let epoch = SystemTime::UNIX_EPOCH;
@@ -160,7 +160,11 @@ impl Filesystem for Files {
     fn readlink(&self, request: &Request, inode: INodeNo, reply: ReplyData) {
         match (Node::of(inode.0), process_of(request.pid())) {
             (Some(Node::Myself), Some(pid)) => reply.data(pid.to_string().as_bytes()),
-            (Some(Node::Myself), None) => reply.error(Errno::ENOENT),
+            (Some(Node::MyThread), Some(pid)) => {
+                // Who asks is named by its thread.
+                reply.data(format!("{pid}/task/{}", request.pid()).as_bytes());
+            }
+            (Some(Node::Myself | Node::MyThread), None) => reply.error(Errno::ENOENT),
             _ => reply.error(Errno::EINVAL),
         }
     }

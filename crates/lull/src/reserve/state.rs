@@ -19,6 +19,9 @@ use super::status::{ResourceStatus, Status};
 
 mod change;
 mod enter;
+mod switch;
+
+pub(super) use switch::DEFAULT;
 
 /// Lines that the log keeps.
 const LOG_LINES: usize = 1_000;
@@ -44,6 +47,13 @@ pub(super) enum Handle {
     Node(Node),
     /// A directory's entries.
     Entries(Vec<(Node, String)>),
+}
+
+/// Entries of a directory of the kernel's that are numbers.
+fn numbers_in(directory: &str, node: impl Fn(u32) -> Node) -> Vec<(Node, String)> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter_map(|name| Some((node(name.parse().ok()?), name))).collect()
 }
 
 /// One resource: what is reserved, and who keeps it.
@@ -135,8 +145,8 @@ impl State {
     /// Whether a file is there.
     pub(super) fn exists(&self, node: Node) -> bool {
         match node {
-            Node::Process(pid) | Node::Rdom(pid) | Node::Crdom(pid) | Node::Enter(pid) => {
-                user_of(pid).is_some()
+            _ if node.process().is_some() => {
+                node.in_proc().is_some_and(|path| std::fs::symlink_metadata(path).is_ok())
             }
             _ => match node.reservation() {
                 Some((resource, id)) => {
@@ -149,15 +159,12 @@ impl State {
 
     /// Whose a file is.
     pub(super) fn owner(&self, node: Node) -> u32 {
-        match node {
-            Node::Process(pid) | Node::Rdom(pid) | Node::Crdom(pid) | Node::Enter(pid) => {
-                user_of(pid).unwrap_or(SUPERUSER)
-            }
-            _ => node
-                .reservation()
-                .and_then(|(resource, id)| Some(self.resource(resource).ok()?.tree.get(id)?.owner))
-                .unwrap_or(SUPERUSER),
-        }
+        let of_reservation = |(resource, id)| Some(self.resource(resource).ok()?.tree.get(id)?.owner);
+        let owner = match node.process() {
+            Some(pid) => user_of(pid),
+            None => node.reservation().and_then(of_reservation),
+        };
+        owner.unwrap_or(SUPERUSER)
     }
 
     /// What is in a directory, with `.` and `..` left out.
@@ -175,15 +182,19 @@ impl State {
                 all
             }
             Node::Procs => {
-                let mut all = named(&[(Node::Myself, "self")]);
-                let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-                let pids = entries.filter_map(|entry| entry.file_name().into_string().ok());
-                all.extend(pids.filter_map(|pid| Some((Node::Process(pid.parse().ok()?), pid))));
+                let mut all = named(&[(Node::Myself, "self"), (Node::MyThread, "thread-self")]);
+                all.extend(numbers_in("/proc", Node::Process));
                 all
             }
-            Node::Process(pid) => {
-                named(&[(Node::Rdom(pid), "rdom"), (Node::Crdom(pid), "crdom"), (Node::Enter(pid), "enter")])
-            }
+            Node::Process(pid) => named(&[
+                (Node::Rdom(pid), "rdom"),
+                (Node::Crdom(pid), "crdom"),
+                (Node::Enter(pid), "enter"),
+                (Node::Descriptors(pid), "fd"),
+                (Node::Threads(pid), "task"),
+            ]),
+            Node::Descriptors(pid) => numbers_in(&format!("/proc/{pid}/fd"), |fd| Node::Descriptor(pid, fd)),
+            Node::Threads(pid) => numbers_in(&format!("/proc/{pid}/task"), |tid| Node::Thread(pid, tid)),
             Node::Dir(index, id) => self.entries_of(index, id),
             _ => Vec::new(),
         }
@@ -218,9 +229,14 @@ impl State {
     pub(super) fn lookup(&self, parent: Node, name: &str) -> Option<Node> {
         match parent {
             // There may be many of these.
-            Node::Procs => {
-                let pid = name.parse::<u32>().ok().filter(|pid| pid.to_string() == name);
-                pid.map(Node::Process).filter(|node| self.exists(*node))
+            Node::Procs | Node::Descriptors(_) | Node::Threads(_) => {
+                let number = name.parse::<u32>().ok().filter(|number| number.to_string() == name);
+                let named = number.map(|number| match parent {
+                    Node::Descriptors(pid) => Node::Descriptor(pid, number),
+                    Node::Threads(pid) => Node::Thread(pid, number),
+                    _ => Node::Process(number),
+                });
+                named.filter(|node| self.exists(*node))
             }
             Node::Dir(index, id) if Kind::of_name(name).is_some() => {
                 self.resource(index).ok()?.tree.child(id, name).map(|child| Node::Dir(index, child))
@@ -228,8 +244,12 @@ impl State {
             _ => None,
         }
         .or_else(|| {
-            let is_few = !matches!(parent, Node::Procs) || name == "self";
-            let entries = is_few.then(|| self.entries(parent))?;
+            let is_one_of_many = match parent {
+                Node::Procs => !["self", "thread-self"].contains(&name),
+                Node::Descriptors(_) | Node::Threads(_) => true,
+                _ => false,
+            };
+            let entries = (!is_one_of_many).then(|| self.entries(parent))?;
             entries.into_iter().find(|(_, found)| found == name).map(|(node, _)| node)
         })
     }
@@ -286,7 +306,9 @@ impl State {
             Node::Rdom(_) if writes => {
                 return Err(Fault::new(libc::EACCES, "rdom cannot be changed: write to enter"));
             }
-            Node::Crdom(pid) | Node::Enter(pid) if writes => {
+            Node::Crdom(pid) | Node::Enter(pid) | Node::Descriptor(pid, _) | Node::Thread(pid, _)
+                if writes =>
+            {
                 self.may_move(caller, pid)?;
                 Handle::Node(node)
             }
@@ -377,6 +399,8 @@ impl State {
             }
             Handle::Node(Node::Rdom(pid)) => self.show_domain(*pid, false),
             Handle::Node(Node::Crdom(pid)) => self.show_domain(*pid, true),
+            Handle::Node(Node::Descriptor(pid, fd)) => self.show_descriptor(*pid, *fd),
+            Handle::Node(Node::Thread(_, tid)) => self.show_thread(*tid),
             Handle::Node(_) => String::new(),
         };
         Ok(format!("{text}\n").into_bytes())
@@ -425,6 +449,8 @@ impl State {
             }
             Handle::Node(Node::Crdom(pid)) => self.set_children(caller, pid, text),
             Handle::Node(Node::Enter(pid)) => self.enter(caller, pid, text),
+            Handle::Node(Node::Descriptor(pid, fd)) => self.tag(caller, pid, fd, text),
+            Handle::Node(Node::Thread(pid, tid)) => self.enter_thread(caller, pid, tid, text),
             _ => Err(Fault::plain(libc::EBADF)),
         }
     }

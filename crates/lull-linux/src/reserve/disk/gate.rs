@@ -55,6 +55,11 @@ impl Inner {
         self.busy = busy;
     }
 
+    fn queue(&self, id: Id) -> Option<QueueId> {
+        let is_queue = self.tree.as_ref()?.get(id)?.kind == Kind::Queue;
+        is_queue.then_some(QueueId(id.0))
+    }
+
     fn id(&self, path: &str) -> Option<Id> {
         self.tree.as_ref()?.find(path)
     }
@@ -110,8 +115,8 @@ impl Gate {
         inner.yfq.remove(QueueId(id.0)).iter().for_each(pass);
     }
 
-    /// A process enters a queue.
-    pub(super) fn enter(self: &Arc<Self>, path: &str, pid: i32) -> io::Result<()> {
+    /// Makes sure that what comes to a queue is served.
+    pub(super) fn prepare(self: &Arc<Self>, path: &str) -> io::Result<Id> {
         let mut inner = self.lock();
         let id = inner.id(path).ok_or(io::ErrorKind::NotFound)?;
         if !inner.has_workers {
@@ -121,6 +126,13 @@ impl Gate {
             }
             inner.has_workers = true;
         }
+        Ok(id)
+    }
+
+    /// A process enters a queue.
+    pub(super) fn enter(self: &Arc<Self>, path: &str, pid: i32) -> io::Result<()> {
+        let id = self.prepare(path)?;
+        let mut inner = self.lock();
         if inner.owners.enter(pid, id) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
     }
 
@@ -132,12 +144,28 @@ impl Gate {
         tree.get(id).map(|_| tree.path(id))
     }
 
+    /// The reservation with this path.
+    pub(super) fn id(&self, path: &str) -> Option<Id> {
+        self.lock().id(path)
+    }
+
+    /// The path of a reservation.
+    pub(super) fn path(&self, id: Id) -> Option<String> {
+        let inner = self.lock();
+        let tree = inner.tree.as_ref()?;
+        tree.get(id).map(|_| tree.path(id))
+    }
+
+    /// A reservation as a queue, if it is there and is one.
+    pub(super) fn queue(&self, id: Id) -> Option<QueueId> {
+        self.lock().queue(id)
+    }
+
     /// The queue of a thread.
     pub(super) fn queue_of(&self, tid: u32, root: i32) -> Option<QueueId> {
         let mut inner = self.lock();
         let id = inner.owners.of_thread(clock::now(), tid, root)?;
-        let is_queue = inner.tree.as_ref()?.get(id)?.kind == Kind::Queue;
-        is_queue.then_some(QueueId(id.0))
+        inner.queue(id)
     }
 
     /// A call waits for its turn; `None` if it cannot.

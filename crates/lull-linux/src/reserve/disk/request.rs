@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use super::Client;
 use crate::gate::cached::{borrow_descriptor, cache_counts, resident_pages};
-use crate::gate::target::{Target, is_sync, read_of, targets_of};
+use crate::gate::target::{Target, descriptors_of, is_sync, read_of};
 use crate::seccomp::Trap;
 
 /// No request is longer.
@@ -51,10 +51,20 @@ pub(super) struct Job {
     pub(super) ask: Ask,
 }
 
-/// The device, inode and size of the file that a call is about; the size of a device has no end.
-pub(super) fn target(trap: &Trap) -> Option<(u64, u64, u64)> {
-    targets_of(trap).find_map(|target| match target {
-        Target::Disk { dev, inode, size_bytes } => Some((dev, inode, size_bytes)),
+/// The file that a call is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Subject {
+    pub(super) fd: i32,
+    pub(super) dev: u64,
+    pub(super) inode: u64,
+    /// Nothing for a device, which has no end.
+    pub(super) size_bytes: u64,
+}
+
+/// The first file on a disk that a call is about.
+pub(super) fn subject(trap: &Trap) -> Option<Subject> {
+    descriptors_of(trap).find_map(|(fd, target)| match target {
+        Target::Disk { dev, inode, size_bytes } => Some(Subject { fd, dev, inode, size_bytes }),
         Target::EveryDisk | Target::Elsewhere => None,
     })
 }

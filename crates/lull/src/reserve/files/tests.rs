@@ -15,6 +15,12 @@ fn numbers_are_told_apart_and_mean_the_same_file() {
         Rdom(7),
         Crdom(7),
         Enter(7),
+        Descriptors(7),
+        Descriptor(7, 0),
+        Descriptor(4_194_304, u32::MAX),
+        Threads(7),
+        Thread(7, 8),
+        MyThread,
         Dir(255, id),
         Share(0, Id(0)),
         NewReserv(0, id),
@@ -28,7 +34,7 @@ fn numbers_are_told_apart_and_mean_the_same_file() {
         assert!(seen.insert(node.number()), "{node:?}");
         assert_eq!(Node::of(node.number()), Some(node));
     }
-    for strange in [0, 1 | 1 << ID_SHIFT, 2 | 3 << KIND_BITS, 17, u64::MAX] {
+    for strange in [0, 1 | 1 << 32, 2 | 3 << 5, 11 | 256 << 5, 31, u64::MAX] {
         assert_eq!(Node::of(strange), None, "{strange}");
     }
 }

@@ -11,7 +11,7 @@ const USUAL_MOUNT: &str = "/reserv";
 
 impl State {
     /// A reservation by its path: absolute, or from the mount on.
-    fn resolve(&self, path: &str) -> Result<(u8, Id), Fault> {
+    pub(super) fn resolve(&self, path: &str) -> Result<(u8, Id), Fault> {
         let mount = self.mount.display().to_string();
         let below = [mount.as_str(), USUAL_MOUNT]
             .into_iter()
@@ -158,21 +158,26 @@ impl State {
         Ok(())
     }
 
-    /// Moves a process to a queue, or to the default queue of an internal reservation, which is made if need be.
-    fn move_to(&mut self, index: u8, id: Id, pid: i32) -> Result<(), Fault> {
+    /// A queue, or the default queue of an internal reservation, which is made if need be.
+    pub(super) fn queue_at(&mut self, index: u8, id: Id) -> Result<Id, Fault> {
         let Resource { tree, .. } = self.resource(index)?;
         let found = tree.get(id).ok_or(Fault::plain(libc::ENOENT))?;
-        let queue = match (found.kind, tree.child(id, DEFAULT_QUEUE)) {
-            (Kind::Queue, _) => id,
-            (Kind::Internal, Some(queue)) => queue,
+        match (found.kind, tree.child(id, DEFAULT_QUEUE)) {
+            (Kind::Queue, _) => Ok(id),
+            (Kind::Internal, Some(queue)) => Ok(queue),
             (Kind::Internal, None) => {
                 let owner = found.owner;
                 let queue = self.resource_mut(index)?.tree.create_named(id, DEFAULT_QUEUE, owner)?;
                 let queue = self.make(index, id, queue)?;
                 self.set(index, queue, Terms { minimum: 0, weight: USUAL_WEIGHT })?;
-                queue
+                Ok(queue)
             }
-        };
+        }
+    }
+
+    /// Moves a process to a queue, or to the default queue of an internal reservation.
+    fn move_to(&mut self, index: u8, id: Id, pid: i32) -> Result<(), Fault> {
+        let queue = self.queue_at(index, id)?;
         let Resource { tree, enforcer } = self.resource_mut(index)?;
         debug_assert!(queue != ROOT);
         Ok(enforcer.enter(&tree.path(queue), pid)?)

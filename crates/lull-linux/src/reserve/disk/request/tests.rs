@@ -34,7 +34,7 @@ fn cold() -> Option<std::fs::File> {
 fn a_read_from_the_disk_is_a_range_and_one_from_the_cache_is_nothing() {
     let Some(file) = cold() else { return };
     let read = trap(libc::SYS_pread64, [number(&file), 0, 300_000, 4_096, 0, 0]);
-    let (_, _, size_bytes) = target(&read).unwrap();
+    let Subject { size_bytes, .. } = subject(&read).unwrap();
     assert_eq!(size_bytes, 1 << 20);
     let ask = Ask::of(&read, size_bytes, |_, _| false).unwrap();
     assert!(matches!(ask, Ask::Read { offset: 4_096, end: 304_096, .. }), "{ask:?}");
@@ -71,7 +71,7 @@ fn a_writer_waits_only_with_much_that_is_dirty() {
 #[test]
 fn what_is_no_file_is_not_for_a_disk() {
     let (reader, _writer) = std::io::pipe().unwrap();
-    assert_eq!(target(&trap(libc::SYS_read, [number(&reader), 0, 10, 0, 0, 0])), None);
-    assert_eq!(target(&trap(libc::SYS_sync, [0; 6])), None);
-    assert_eq!(target(&trap(libc::SYS_read, [9_999, 0, 10, 0, 0, 0])), None);
+    assert_eq!(subject(&trap(libc::SYS_read, [number(&reader), 0, 10, 0, 0, 0])), None);
+    assert_eq!(subject(&trap(libc::SYS_sync, [0; 6])), None);
+    assert_eq!(subject(&trap(libc::SYS_read, [9_999, 0, 10, 0, 0, 0])), None);
 }

@@ -72,7 +72,7 @@ table() { # RESULTS
     echo '| beyond the table | |'
     echo '|---|---|'
     while IFS='|' read -r who check status detail; do
-        [[ $who =~ ^(machine|services|package|slow-nvme|nvme-paths)$ && $status != info ]] \
+        [[ $who =~ ^(machine|services|package|reservations|slow-nvme|nvme-paths)$ && $status != info ]] \
             && echo "| $who: $check | $(status_of "$1" "$who" "$check") |"
     done <"$1"
     echo

@@ -119,6 +119,15 @@ services() {
     left_since "$RUN/before"
 }
 
+reservations() {
+    who=reservations
+    say "$kernel: reservations of memory, and of threads"
+    trace >"$RUN/before"
+    vm_run root /opt/vm/reserve.sh </dev/null 2>&1 | record
+    grep -q "^$who|memory-kept|" "$results" || note memory-kept FAIL 'the checks did not run'
+    left_since "$RUN/before"
+}
+
 slow_disk() {
     who=slow-nvme
     say "$kernel: the NVMe disk of 200 requests/s"
@@ -224,6 +233,7 @@ for name in "${surroundings[@]}"; do part all_checks "$name"; done
 part signals
 if [[ -z $small ]]; then
     part services
+    part reservations
     part slow_disk
     part paths
     part purge

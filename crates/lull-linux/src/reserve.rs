@@ -6,7 +6,7 @@
 //! | resource | v1 | v2 |
 //! |---|---|---|
 //! | CPU | `cpu.shares`, counted by `cpuacct` or v2, bounded by `pids.max` | `cpu.weight`, `pids.max` |
-//! | memory | `memory.limit_in_bytes` | – |
+//! | memory | `memory.limit_in_bytes` | `memory.min`, `memory.low` |
 //!
 //! Disks are kept by lull itself ([`disk`]), interfaces by HTB ([`net`]), as one more enforcer each.
 //!
@@ -146,6 +146,10 @@ pub trait Enforcer: Send {
     }
     /// The queue in which a process is; `None` outside of the tree.
     fn queue_of(&self, pid: i32) -> Option<String>;
+    /// Whether a process in one of its queues is in that of the same path of another resource, too.
+    fn shares_groups(&self) -> bool {
+        false
+    }
     /// Whether a process uses this queue.
     fn is_used(&self, path: &str) -> bool;
     /// What a queue has had and has.
@@ -180,14 +184,17 @@ pub struct Told {
 pub struct Enforcement;
 
 impl Enforcement {
-    /// Tries each resource. Groups are made, with nothing in them; [`Enforcer::restore`] removes them.
-    pub fn find(facts: &Facts, interfaces: Vec<net::Plan>) -> Vec<Choice> {
-        let name = || GroupName::next(&Root::real()).to_string();
+    /// Tries each resource. Groups are made, with nothing in them; [`Enforcer::restore`] removes them. With `threads` those of v2 take single
+    /// threads, and no memory is kept.
+    pub fn find(facts: &Facts, interfaces: Vec<net::Plan>, threads: bool) -> Vec<Choice> {
+        let name = GroupName::next(&Root::real()).to_string();
+        let joint = groups::Joint::default();
+        let cpu = cpu::Cpu::start(facts, &name, &joint, threads).map(boxed);
         let mut all = vec![
-            Choice { name: "cpu".to_owned(), enforcer: cpu::Cpu::start(facts, &name()).map(boxed) },
-            Choice { name: "mem".to_owned(), enforcer: memory::Memory::start(facts, &name()).map(boxed) },
+            Choice { name: "cpu".to_owned(), enforcer: cpu },
+            Choice { name: "mem".to_owned(), enforcer: memory::start(facts, &name, &joint, threads) },
         ];
-        all.extend(disk::find(facts));
+        all.extend(disk::find(facts, &name));
         all.extend(net::find(interfaces));
         all
     }
@@ -203,7 +210,7 @@ impl Enforcement {
             }
             Err(why) => Told { name: choice.name, enforced: false, means: why },
         };
-        Self::find(facts, Vec::new()).into_iter().map(tell).collect()
+        Self::find(facts, Vec::new(), false).into_iter().map(tell).collect()
     }
 }
 

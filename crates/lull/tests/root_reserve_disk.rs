@@ -238,6 +238,97 @@ fn root_two_descriptors_of_one_file_wait_in_different_queues() {
     wait_until("the closed descriptors do not keep the queue", || fs::remove_dir(&queue).is_ok());
 }
 
+/// Processes wait for a disk that does not answer; those of another one do not.
+#[test]
+fn root_a_hung_disk_holds_nobody_of_another() {
+    if !needs_root() || !Path::new("/dev/fuse").exists() {
+        return;
+    }
+    let mut slow = lull().args(["load", "slow-disk"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufReader::new(slow.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let hung = line.trim().to_owned();
+    if let Some(bed) = bed("50% 50", "40% 40") {
+        let slow_disk = bed.point().join(Path::new(&hung).file_name().unwrap());
+        fs::create_dir(slow_disk.join("r0")).unwrap();
+        fs::write(slow_disk.join("r0/share"), "50% 50").unwrap();
+        let daemon = common::children(slow.id()).first().unwrap().1;
+        assert!(send(daemon, libc::SIGSTOP));
+        let both = |script: &str| {
+            let mut command = lull();
+            command.args(["reserve", "exec", "--disk"]).arg(bed.reservation("r0"));
+            command.arg("--disk").arg(slow_disk.join("r0")).args(["--", "sh", "-c", script]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command
+        };
+        forget(bed.device());
+        // All under one filter: who receives the calls must not wait for the disk, either.
+        let script = format!(
+            "for at in 0 1 2 3 4 5; do dd if={hung} of=/dev/null bs=64k count=1 skip=$at 2>/dev/null & done
+             until grep -q '^[1-9]' {slow}/r0/q0/backlog; do sleep 0.1; done
+             sha256sum {device} && cat {own}/q0/backlog && echo done; wait",
+            slow = slow_disk.display(),
+            device = bed.device(),
+            own = bed.reservation("r0").display(),
+        );
+        let mut child = both(&script).spawn().unwrap();
+        let told = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        let lines: Vec<String> = told.map(Result::unwrap).take_while(|line| line != "done").collect();
+        let bytes: u64 = lines.last().unwrap().split_once(' ').unwrap().1.parse().unwrap();
+        assert!(bytes >= 8 << 20, "its bytes went through the queue: {lines:?}");
+        assert!(send(daemon, libc::SIGCONT));
+        assert!(finish(child).status.success());
+    }
+    send(slow.id(), libc::SIGTERM);
+    common::wait_for_end(&mut slow);
+}
+
+/// The scheduler of a disk.
+fn scheduler(device: &str) -> PathBuf {
+    Path::new("/sys/block").join(Path::new(device).file_name().unwrap()).join("queue/scheduler")
+}
+
+#[test]
+fn root_bfq_has_the_weights_of_the_shares_where_it_is_selected() {
+    if !needs_root() {
+        return;
+    }
+    let alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let Some(disk) = Loop::new(dir.path()) else { return };
+    let device = disk.path.clone();
+    if fs::write(scheduler(device.to_str().unwrap()), "bfq").is_err() || !Path::new("/sys/fs/cgroup/blkio").exists() {
+        eprintln!("SKIPPED: no BFQ, or no control groups of v1 for disks");
+        return;
+    }
+    let Some(bed) = Bed::start(dir, device, Some(disk), alone, "80% 1", "10% 0") else { return };
+    let own = format!("lull-{}-", bed.server());
+    let weight_of = |pid: u32| {
+        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+        let line = groups.lines().find(|line| line.contains(":blkio:")).unwrap();
+        let group = line.splitn(3, ':').nth(2).unwrap().to_owned();
+        assert!(group.contains(&own), "{group}");
+        let file = format!("/sys/fs/cgroup/blkio{group}/blkio.bfq.weight_device");
+        let text = fs::read_to_string(&file).unwrap();
+        text.lines().last().unwrap().rsplit_once(' ').unwrap().1.parse::<u32>().unwrap()
+    };
+    let children = ["r0", "r1"].map(|name| bed.exec(name, "exec sleep 1000").spawn().unwrap());
+    for child in &children {
+        wait_until("it has become the command", || common::name_of(child.id()) == "sleep");
+    }
+    assert_eq!(children.each_ref().map(|child| weight_of(child.id())), [900, 100], "the rest goes to who has a weight");
+    fs::write(bed.reservation("r0/share"), "40% 1").unwrap();
+    fs::write(bed.reservation("r1/share"), "20% 0").unwrap();
+    assert_eq!(children.each_ref().map(|child| weight_of(child.id())), [800, 200]);
+    let server = bed.server();
+    for child in children {
+        send(child.id(), libc::SIGKILL);
+        drop(finish(child));
+    }
+    drop(bed);
+    assert_eq!(common::groups_of(server), Vec::<PathBuf>::new());
+}
+
 #[test]
 fn root_if_the_mount_is_killed_calls_pass() {
     let Some(bed) = bed("50% 50", "40% 40") else { return };

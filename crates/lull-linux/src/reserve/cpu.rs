@@ -26,7 +26,7 @@ use std::io;
 use lull_core::reserve::unit::CPU;
 use lull_core::reserve::{Backlog, Bound, Id, Kind, ROOT, Tree, Unit, Whole};
 
-use super::groups::Groups;
+use super::groups::{Groups, Joint};
 use super::{Enforcer, ServiceUnit, Usage};
 use crate::cgroup::put;
 use crate::probe::Facts;
@@ -70,8 +70,9 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
-    pub(super) fn start(facts: &Facts, name: &str) -> Result<Self, String> {
-        let mut groups = Groups::new(name);
+    pub(super) fn start(facts: &Facts, name: &str, joint: &Joint, threads: bool) -> Result<Self, String> {
+        let mut groups = Groups::joint(name, joint, "cpu");
+        groups.take_threads(threads);
         let cgroups = &facts.cgroups;
         let (v2, v1) = (cgroups.v2.as_ref(), cgroups.v1_of("cpu"));
         let mut why = "no control groups with the cpu controller are mounted".to_owned();
@@ -255,6 +256,10 @@ impl Enforcer for Cpu {
 
     fn queue_of(&self, pid: i32) -> Option<String> {
         self.groups.queue_of(pid)
+    }
+
+    fn shares_groups(&self) -> bool {
+        self.groups.is_v2(self.weights)
     }
 
     fn is_used(&self, path: &str) -> bool {

@@ -17,11 +17,12 @@
 //! |---|---|
 //! | `request` | what a call asks of a disk, and doing it |
 //! | `gate` | one disk: its queues and workers |
+//! | `bfq` | weights of BFQ for the rest, where that is selected |
 //! | `tags` | the queue of one descriptor, where that is not its process's |
 //! | `owners` | in whose queue a thread's requests are |
 //! | [`attach`] | how a command's listener comes here, and who answers if we die |
 //!
-//! *What is not seen*: calls below the filter's scope do not exist here (all reads and writes are trapped), but page faults of mapped files,
+//! *What is not seen* by the gate: calls below the filter's scope do not exist here (all reads and writes are trapped), but page faults of mapped files,
 //! reading of directories, and the last megabyte of dirty pages per file, which the kernel writes when it likes.
 //!
 //! *Fails open*: beside each command waits a small process that has the listener, too. If the mount dies, it lets every call pass.
@@ -48,11 +49,13 @@ use crate::topology::mounts::MountTable;
 use crate::topology::{DevT, DiskKind, Topology};
 
 pub mod attach;
+mod bfq;
 mod gate;
 mod owners;
 mod request;
 mod tags;
 
+use bfq::Bfq;
 use gate::Gate;
 use request::{Ask, Job, Subject};
 use tags::Tags;
@@ -120,6 +123,8 @@ pub(super) struct Router {
     by_dev: Mutex<BTreeMap<u64, Option<usize>>>,
     /// Queues of single descriptors.
     tags: Tags,
+    /// Where BFQ is selected for any disk.
+    bfq: Option<Mutex<Bfq>>,
     /// Whether commands can come, once one was asked for.
     listens: OnceLock<bool>,
 }
@@ -211,8 +216,8 @@ pub(super) struct Disk {
     router: Arc<Router>,
 }
 
-/// One for each disk that has a size and hardware, a file or another machine behind it.
-pub(super) fn find(facts: &Facts) -> Vec<Choice> {
+/// One for each disk that has a size and hardware, a file or another machine behind it. `group` is the name of groups, if any are made.
+pub(super) fn find(facts: &Facts, group: &str) -> Vec<Choice> {
     let can = match (facts.seccomp.usable(), nix::unistd::geteuid().is_root()) {
         (false, _) => Err("it takes seccomp user notification (Linux 5.5)".to_owned()),
         (true, false) => Err("it takes root".to_owned()),
@@ -222,8 +227,9 @@ pub(super) fn find(facts: &Facts) -> Vec<Choice> {
     let disks = facts.disks.iter().filter(|disk| kinds.contains(&disk.kind) && disk.size_bytes > 0);
     let names: Vec<String> = disks.map(|disk| disk.name.clone()).collect();
     let gates: Vec<_> = names.iter().map(|name| Gate::new(name, BATCH)).collect();
-    let router =
-        Arc::new(Router { gates, by_dev: Mutex::default(), tags: Tags::default(), listens: OnceLock::new() });
+    let bfq = can.is_ok().then(|| Bfq::start(facts, group, &names)).flatten().map(Mutex::new);
+    let (by_dev, tags, listens) = (Mutex::default(), Tags::default(), OnceLock::new());
+    let router = Arc::new(Router { gates, by_dev, tags, bfq, listens });
     let choice = |(index, (name, gate)): (usize, (String, &Arc<Gate>))| {
         let disk = Disk { gate: Arc::clone(gate), index, router: Arc::clone(&router) };
         Choice { name, enforcer: can.clone().map(|()| super::boxed(disk)) }
@@ -249,6 +255,13 @@ fn is_filtered(pid: i32) -> bool {
     crate::proc::field(&status, "Seccomp") == Some("2")
 }
 
+impl Disk {
+    /// BFQ's weights, if it is selected for this disk.
+    fn bfq(&self) -> Option<MutexGuard<'_, Bfq>> {
+        self.router.bfq.as_ref().map(lock).filter(|bfq| bfq.serves(self.index))
+    }
+}
+
 impl Enforcer for Disk {
     fn name(&self) -> &str {
         self.gate.name()
@@ -259,7 +272,8 @@ impl Enforcer for Disk {
     }
 
     fn means(&self) -> String {
-        format!("YFQ among queues, {BATCH} requests at once, for what `lull reserve exec --disk` starts")
+        let rest = if self.bfq().is_some() { "; blkio.bfq.weight_device for the rest of its requests" } else { "" };
+        format!("YFQ among queues, {BATCH} requests at once, for what `lull reserve exec --disk` starts{rest}")
     }
 
     fn service_unit(&self) -> ServiceUnit {
@@ -278,7 +292,7 @@ impl Enforcer for Disk {
 
     fn apply(&mut self, tree: &Tree, _parent: Id) -> io::Result<()> {
         self.gate.set_tree(tree);
-        Ok(())
+        self.bfq().map_or(Ok(()), |mut bfq| bfq.set_tree(self.index, tree))
     }
 
     fn bound(&mut self, path: &str, backlog: &Backlog) -> io::Result<()> {
@@ -296,7 +310,11 @@ impl Enforcer for Disk {
         if !listens {
             return Err(io::Error::other("commands cannot be accepted: no socket, or no thread"));
         }
-        self.gate.enter(path, pid)
+        self.gate.enter(path, pid)?;
+        match (self.bfq(), self.gate.id(path)) {
+            (Some(mut bfq), Some(id)) => bfq.enter(self.index, id, pid),
+            _ => Ok(()),
+        }
     }
 
     fn tag(&mut self, path: Option<&str>, pid: i32, fd: i32) -> io::Result<()> {
@@ -346,6 +364,9 @@ impl Enforcer for Disk {
     fn restore(&mut self) -> io::Result<()> {
         self.gate.open();
         self.router.tags.clear(self.index);
+        if let Some(mut bfq) = self.bfq() {
+            return bfq.restore();
+        }
         Ok(())
     }
 }

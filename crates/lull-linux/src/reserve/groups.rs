@@ -6,12 +6,16 @@
 //!   pids/lull-…-1/r0/q0      pids.max
 //! ```
 //!
+//! v2 has one tree for all resources. There the CPU's and the memory's reservations of the same path are one group ([`Joint`]), which goes
+//! when neither has it any more; a process is in both, or in neither.
+//!
 //! A process that enters leaves another group; where it was is kept per queue, so that it, and what it started, can go back there.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::cgroup::put;
 use crate::probe::Hierarchy;
@@ -26,22 +30,84 @@ struct Top {
     is_v2: bool,
 }
 
+/// What several resources have in common.
+#[derive(Debug, Default)]
+struct Common {
+    /// Whose reservations a path of v2 has.
+    users: HashMap<String, BTreeSet<&'static str>>,
+    /// Where the last process that entered a queue came from, per top.
+    origins: HashMap<String, Vec<Option<PathBuf>>>,
+}
+
+/// Resources whose trees stand in one hierarchy of v2.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Joint(Arc<Mutex<Common>>);
+
+impl Joint {
+    fn lock(&self) -> MutexGuard<'_, Common> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The groups of one tree.
 #[derive(Debug)]
 pub(super) struct Groups {
     /// The name of every top.
     name: String,
     tops: Vec<Top>,
-    /// Where the last process that entered a queue came from, per top.
+    /// Of the resources that are in the same groups on v2.
+    joint: Joint,
+    resource: &'static str,
+    /// Groups of v2 take single threads.
+    threads: bool,
+    /// Where the last process that entered a queue came from, per top, unless that is in common.
     origins: HashMap<String, Vec<Option<PathBuf>>>,
 }
 
 /// Controllers that v2 hands down in the tree, as far as it has them.
-const HANDED_DOWN: [&str; 3] = ["+cpu", "+memory", "+pids"];
+const HANDED_DOWN: [&str; 3] = ["+cpu", MEMORY, "+pids"];
+const MEMORY: &str = "+memory";
+
+/// Processes in a group, of which a threaded one tells the threads only.
+pub(super) fn members(group: &Path) -> Vec<i32> {
+    let numbers = |file: &str| {
+        let text = fs::read_to_string(group.join(file)).ok()?;
+        Some(text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<i32>>())
+    };
+    numbers("cgroup.procs").unwrap_or_else(|| {
+        let threads = numbers("cgroup.threads").unwrap_or_default();
+        let pids: BTreeSet<i32> =
+            threads.into_iter().filter_map(|tid| crate::proc::process_of(tid.cast_unsigned())).collect();
+        pids.into_iter().collect()
+    })
+}
 
 impl Groups {
     pub(super) fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), tops: Vec::new(), origins: HashMap::new() }
+        Self::joint(name, &Joint::default(), "")
+    }
+
+    /// Groups that are those of another resource as well, where both are on v2.
+    pub(super) fn joint(name: &str, joint: &Joint, resource: &'static str) -> Self {
+        let (name, joint) = (name.to_owned(), joint.clone());
+        Self { name, tops: Vec::new(), joint, resource, threads: false, origins: HashMap::new() }
+    }
+
+    /// In a directory that stands for v2.
+    #[cfg(test)]
+    pub(super) fn in_directory(directory: &Path, name: &str) -> Self {
+        let mut groups = Self::new(name);
+        groups.tops.push(Top { path: directory.join(name), mount: directory.to_owned(), is_v2: true });
+        groups
+    }
+
+    /// Whether groups of v2 are to take single threads.
+    pub(super) const fn take_threads(&mut self, threads: bool) {
+        self.threads = threads;
+    }
+
+    fn is_joint(&self) -> bool {
+        self.tops.iter().all(|top| top.is_v2)
     }
 
     /// Adds a hierarchy, at the highest place where the new group has one of these files. Its number; an error says why there is none.
@@ -52,19 +118,24 @@ impl Groups {
         let mut why = "no group of it is shown here".to_owned();
         for place in hierarchy.place().into_iter().chain([hierarchy.mount.as_path()]) {
             let path = place.join(&self.name);
-            if let Err(error) = fs::create_dir(&path) {
+            let is_there = hierarchy.version == 2 && path.exists();
+            if let Err(error) = fs::create_dir(&path)
+                && !is_there
+            {
                 why = format!("no group may be made in {}: {error}", place.display());
                 continue;
             }
             if files.is_empty() || files.iter().any(|file| path.join(file).exists()) {
                 let top = Top { path, mount: hierarchy.mount.clone(), is_v2: hierarchy.version == 2 };
-                hand_down(&top, &top.path);
+                self.hand_down(&top, &top.path);
                 self.tops.push(top);
                 return Ok(self.tops.len() - 1);
             }
             why = format!("groups in {} have no {}", place.display(), files.join(" or "));
-            // It has no process.
-            let _swept_later = fs::remove_dir(&path);
+            if !is_there {
+                // It has no process.
+                let _swept_later = fs::remove_dir(&path);
+            }
         }
         Err(why)
     }
@@ -78,8 +149,21 @@ impl Groups {
         self.tops.get(top).is_some_and(|top| top.is_v2)
     }
 
+    fn hand_down(&self, top: &Top, directory: &Path) {
+        // With it no group below could take threads.
+        let handed = HANDED_DOWN.iter().filter(|name| top.is_v2 && !(self.threads && **name == MEMORY));
+        for controller in handed {
+            // What is not there cannot be handed down, and is not needed.
+            let _ = put(&directory.join("cgroup.subtree_control"), controller);
+        }
+    }
+
     /// Makes the groups of a reservation, in all hierarchies or in none.
     pub(super) fn make(&mut self, path: &str, is_queue: bool) -> io::Result<()> {
+        if self.is_joint() && self.joint.lock().users.get(path).is_some_and(|users| !users.is_empty()) {
+            self.joint.lock().users.entry(path.to_owned()).or_default().insert(self.resource);
+            return Ok(());
+        }
         for (done, top) in self.tops.iter().enumerate() {
             let directory = top.path.join(path);
             if let Err(error) = fs::create_dir(&directory) {
@@ -88,15 +172,29 @@ impl Groups {
                 }
                 return Err(error);
             }
-            if !is_queue {
-                hand_down(top, &directory);
+            if self.threads && top.is_v2 {
+                put(&directory.join("cgroup.type"), "threaded")?;
             }
+            if !is_queue {
+                self.hand_down(top, &directory);
+            }
+        }
+        if self.is_joint() {
+            self.joint.lock().users.entry(path.to_owned()).or_default().insert(self.resource);
         }
         Ok(())
     }
 
     /// Removes the groups of a reservation; processes in any keep all.
     pub(super) fn remove(&mut self, path: &str) -> io::Result<()> {
+        if self.is_joint() {
+            let mut common = self.joint.lock();
+            let users = common.users.entry(path.to_owned()).or_default();
+            if users.iter().any(|user| *user != self.resource) {
+                users.remove(self.resource);
+                return Ok(());
+            }
+        }
         for (done, top) in self.tops.iter().enumerate() {
             let removed = crate::cgroup::remove_patiently(&top.path.join(path));
             if let Err(error) = removed {
@@ -106,18 +204,45 @@ impl Groups {
                 return Err(error);
             }
         }
+        if self.is_joint() {
+            let mut common = self.joint.lock();
+            common.users.remove(path);
+            common.origins.remove(path);
+        }
         self.origins.remove(path);
         Ok(())
     }
 
+    /// Remembers where queues were entered from.
+    fn with_origins<T>(&mut self, work: impl FnOnce(&mut HashMap<String, Vec<Option<PathBuf>>>) -> T) -> T {
+        if self.is_joint() { work(&mut self.joint.lock().origins) } else { work(&mut self.origins) }
+    }
+
+    /// Whether a process may go from one queue to another without leaving that of another resource.
+    fn stays_with_others(&self, from: &str, to: &str) -> bool {
+        let common = self.joint.lock();
+        let others = |path: &str| {
+            common.users.get(path).into_iter().flatten().copied().filter(|user| *user != self.resource).collect::<BTreeSet<_>>()
+        };
+        !self.is_joint() || from == to || others(from).is_subset(&others(to))
+    }
+
     /// Moves a process in.
     pub(super) fn enter(&mut self, path: &str, pid: i32) -> io::Result<()> {
-        if self.queue_of(pid).is_none() {
-            let origins = self.tops.iter().map(|top| origin(top, pid)).collect();
-            self.origins.insert(path.to_owned(), origins);
-        } else if let Some(origins) = self.queue_of(pid).and_then(|from| self.origins.get(&from).cloned()) {
-            self.origins.entry(path.to_owned()).or_insert(origins);
+        let from = self.queue_of(pid);
+        if from.as_deref().is_some_and(|from| !self.stays_with_others(from, path)) {
+            let why = "on cgroup v2 one group keeps the CPU and memory: name reservations of the same path, like cpu/r0 and mem/r0";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
+        let here: Vec<_> = self.tops.iter().map(|top| origin(top, pid)).collect();
+        self.with_origins(|origins| match from {
+            None => drop(origins.insert(path.to_owned(), here)),
+            Some(from) => {
+                if let Some(before) = origins.get(&from).cloned() {
+                    origins.entry(path.to_owned()).or_insert(before);
+                }
+            }
+        });
         for top in &self.tops {
             put(&top.path.join(path).join("cgroup.procs"), &pid.to_string())?;
         }
@@ -130,8 +255,10 @@ impl Groups {
     /// The kernel's; where a hierarchy whose number is in `needed` takes none, `Unsupported`.
     pub(super) fn enter_thread(&mut self, path: &str, tid: i32, needed: usize) -> io::Result<()> {
         if self.queue_of(tid).is_none() {
-            let origins = self.tops.iter().map(|top| origin(top, tid)).collect();
-            self.origins.entry(path.to_owned()).or_insert(origins);
+            let here = self.tops.iter().map(|top| origin(top, tid)).collect();
+            self.with_origins(|origins| {
+                origins.entry(path.to_owned()).or_insert(here);
+            });
         }
         for (index, top) in self.tops.iter().enumerate() {
             let group = top.path.join(path);
@@ -154,8 +281,7 @@ impl Groups {
     /// Processes in this group itself.
     pub(super) fn processes(&self, path: &str) -> Vec<i32> {
         let Some(top) = self.tops.first() else { return Vec::new() };
-        let text = fs::read_to_string(top.path.join(path).join("cgroup.procs")).unwrap_or_default();
-        text.lines().filter_map(|line| line.parse().ok()).collect()
+        members(&top.path.join(path))
     }
 
     /// How many threads in this group want a CPU now.
@@ -181,8 +307,9 @@ impl Groups {
     /// Moves everything back and removes all of it.
     pub(super) fn restore(&mut self) -> io::Result<()> {
         let mut first = Ok(());
-        for (index, top) in self.tops.iter().enumerate() {
-            for (queue, origins) in &self.origins {
+        let all = self.with_origins(std::mem::take);
+        for (index, top) in self.tops.iter().enumerate().filter(|(_, top)| top.path.exists()) {
+            for (queue, origins) in &all {
                 let Some(Some(origin)) = origins.get(index) else { continue };
                 move_all(&top.path.join(queue), origin);
             }
@@ -190,7 +317,6 @@ impl Groups {
             first = first.and(gone);
         }
         self.tops.clear();
-        self.origins.clear();
         first
     }
 }
@@ -199,12 +325,12 @@ impl Groups {
 fn move_all(from: &Path, to: &Path) {
     // Who forks meanwhile leaves a child behind for the next round; what is left goes to the group above.
     for _ in 0..3 {
-        let text = fs::read_to_string(from.join("cgroup.procs")).unwrap_or_default();
-        if text.is_empty() {
+        let pids = members(from);
+        if pids.is_empty() {
             return;
         }
-        for pid in text.lines() {
-            let _gone_or_next_round = put(&to.join("cgroup.procs"), pid);
+        for pid in pids {
+            let _gone_or_next_round = put(&to.join("cgroup.procs"), &pid.to_string());
         }
     }
 }
@@ -216,15 +342,6 @@ fn threads_file(top: &Top, group: &Path) -> Option<&'static str> {
     match top.is_v2 {
         false => Some("tasks"),
         true => is_threaded().then_some("cgroup.threads"),
-    }
-}
-
-fn hand_down(top: &Top, directory: &Path) {
-    if top.is_v2 {
-        for controller in HANDED_DOWN {
-            // What is not there cannot be handed down, and is not needed.
-            let _ = put(&directory.join("cgroup.subtree_control"), controller);
-        }
     }
 }
 

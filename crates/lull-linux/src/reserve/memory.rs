@@ -12,8 +12,7 @@
 //! the limit (`memory.failcnt`); beyond it the kernel reclaims, then kills in the group. A bound on waiting service is a limit of the
 //! queue's own. Memory that a process had before it entered stays with the group that it left.
 //!
-//! Edge cases: v1 refuses a limit below what cannot be reclaimed (`EBUSY`): then the share is refused, and all stays as it was. v2 has one
-//! tree for all resources, so a process could not be in one reservation for CPU time and in another one for memory: not enforced there.
+//! Edge cases: v1 refuses a limit below what cannot be reclaimed (`EBUSY`): then the share is refused, and all stays as it was. On v2: [`unified`].
 //!
 //! Source: `Documentation/admin-guide/cgroup-v1/memory.rst`.
 
@@ -22,16 +21,18 @@ use std::io;
 
 use lull_core::reserve::{Backlog, Bound, Id, Kind, ROOT, Tree, Unit, Whole};
 
-use super::groups::Groups;
+use super::groups::{Groups, Joint};
 use super::{Enforcer, ServiceUnit, Usage};
 use crate::cgroup::put;
-use crate::probe::Facts;
+use crate::probe::{Facts, Hierarchy};
+
+mod unified;
 
 const LIMIT: &str = "memory.limit_in_bytes";
 /// How v1 writes "no limit".
 const NO_LIMIT: &str = "-1";
 
-pub(super) struct Memory {
+struct Memory {
     groups: Groups,
     whole: Whole,
     top: usize,
@@ -42,15 +43,18 @@ pub(super) struct Memory {
     entered: HashMap<String, u64>,
 }
 
+/// Memory by what this host has: limits on v1, protection on v2.
+pub(super) fn start(facts: &Facts, name: &str, joint: &Joint, threads: bool) -> Result<Box<dyn Enforcer>, String> {
+    match (facts.cgroups.v1_of("memory"), &facts.cgroups.v2) {
+        (Some(hierarchy), _) => Memory::start(facts, hierarchy, name).map(super::boxed),
+        (None, Some(_)) if threads => Err("threaded groups cannot keep memory: mount without --threads".to_owned()),
+        (None, Some(hierarchy)) => unified::Unified::start(facts, hierarchy, name, joint).map(super::boxed),
+        (None, None) => Err("no control groups with the memory controller are mounted".to_owned()),
+    }
+}
+
 impl Memory {
-    pub(super) fn start(facts: &Facts, name: &str) -> Result<Self, String> {
-        let Some(hierarchy) = facts.cgroups.v1_of("memory") else {
-            return Err(if facts.cgroups.v2.is_some() {
-                "cgroup v2 has one tree for all resources, and the CPU's reservations are in it".to_owned()
-            } else {
-                "no control groups with the memory controller are mounted".to_owned()
-            });
-        };
+    fn start(facts: &Facts, hierarchy: &Hierarchy, name: &str) -> Result<Self, String> {
         let mut groups = Groups::new(name);
         let top = groups.add(hierarchy, &[LIMIT])?;
         Ok(Self {

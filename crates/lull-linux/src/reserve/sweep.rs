@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use lull_core::reserve::Kind;
 
+use super::groups::members;
 use crate::cgroup::{GroupName, put, remove_patiently};
 use crate::probe::{CgroupFacts, Hierarchy};
 use crate::proc::StatLine;
@@ -77,10 +78,9 @@ pub(super) fn dissolve(top: &Path) -> io::Result<()> {
         next += 1;
     }
     for directory in order.iter().rev() {
-        let text = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
-        for pid in text.lines() {
+        for pid in members(directory) {
             // A process may end meanwhile; one that does not fit keeps the group, which is told.
-            let _ends_or_told = put(&home.join("cgroup.procs"), pid);
+            let _ends_or_told = put(&home.join("cgroup.procs"), &pid.to_string());
         }
         let gone = remove_patiently(directory);
         first = first.and(gone);

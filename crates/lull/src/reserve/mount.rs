@@ -58,6 +58,10 @@ pub(super) struct MountArgs {
     #[arg(long, value_name = "IFACE:RATE")]
     net: Vec<QdiscPlan>,
 
+    /// Let threads be in queues of their own on cgroup v2, too, at the price that memory cannot be reserved there.
+    #[arg(long)]
+    threads: bool,
+
     /// Stay in the foreground, and write the log to standard error as well: for a service manager.
     #[arg(long)]
     foreground: bool,
@@ -104,11 +108,12 @@ pub(super) fn mount(args: &MountArgs) -> anyhow::Result<()> {
     fs::create_dir_all(&args.point).with_context(|| format!("cannot make {}", args.point.display()))?;
     let point = args.point.canonicalize().with_context(|| format!("cannot use {}", args.point.display()))?;
     if args.foreground || args.serve {
-        return serve(&point, &args.net, args.serve);
+        return serve(&point, args);
     }
     let mut child = Command::new(std::env::current_exe().context("cannot find this program")?)
         .args(["reserve", "mount", "--serve"])
         .args(net::options(&args.net))
+        .args(args.threads.then_some("--threads"))
         .arg(&point)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -127,7 +132,8 @@ pub(super) fn mount(args: &MountArgs) -> anyhow::Result<()> {
 }
 
 /// Serves until it is unmounted or a signal comes.
-fn serve(point: &Path, interfaces: &[QdiscPlan], in_background: bool) -> anyhow::Result<()> {
+fn serve(point: &Path, args: &MountArgs) -> anyhow::Result<()> {
+    let (interfaces, in_background) = (&args.net, args.serve);
     // Whoever started it may have blocked or ignored anything.
     let mut signals = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
@@ -144,7 +150,7 @@ fn serve(point: &Path, interfaces: &[QdiscPlan], in_background: bool) -> anyhow:
     let mut enforcers = Vec::new();
     let mut missing = Vec::new();
     let mut refused = None;
-    for choice in Enforcement::find(&facts, net::plans(interfaces)?) {
+    for choice in Enforcement::find(&facts, net::plans(interfaces)?, args.threads) {
         match choice.enforcer {
             Ok(enforcer) => enforcers.push(enforcer),
             // Who has named an interface wants it to be shared.

@@ -78,12 +78,13 @@ impl Ask {
             if is_direct(&file) {
                 return watch(read.length);
             }
+            let is_device = size_bytes == 0;
             let offset = match read.offset {
                 Some(offset) => offset,
+                None if is_device => position_of_device(&file)?,
                 // SAFETY: asking for the position changes nothing.
                 None => u64::try_from(unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_CUR) }).ok()?,
             };
-            let is_device = size_bytes == 0;
             let limit = if is_device { u64::MAX } else { size_bytes };
             let end = offset.saturating_add(read.length).min(limit);
             if end <= offset {
@@ -123,6 +124,13 @@ impl Ask {
             Self::Clean { bytes, .. } | Self::Watch { bytes } => *bytes,
         }
     }
+}
+
+/// Where a device's descriptor stands. Seeking would wait for reads of the same device, and with them for a disk that hangs, while calls for
+/// other disks wait behind this one.
+fn position_of_device(file: &OwnedFd) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).ok()?;
+    crate::proc::field(&text, "pos")?.parse().ok()
 }
 
 fn is_direct(file: &OwnedFd) -> bool {

@@ -150,11 +150,29 @@ impl State {
         let all = self.resolve_all(text)?;
         for (index, id) in &all {
             self.may_use(caller, *index, *id)?;
+            self.may_use_beside(caller, *index, *id)?;
         }
         for (index, id) in all {
             self.move_to(index, id, pid.cast_signed())?;
         }
         self.collect();
+        Ok(())
+    }
+
+    /// Whether somebody may use what has the same group as this reservation, where another resource has.
+    fn may_use_beside(&self, caller: Caller, index: u8, id: Id) -> Result<(), Fault> {
+        let Resource { tree, enforcer } = self.resource(index)?;
+        let mut path = tree.path(id);
+        if tree.get(id).is_some_and(|found| found.kind == Kind::Internal) {
+            path = format!("{path}/{DEFAULT_QUEUE}");
+        }
+        let beside = self.indices().filter(|other| *other != index && enforcer.shares_groups());
+        for other in beside {
+            let found = self.resource(other)?;
+            if let Some(id) = found.tree.find(&path).filter(|_| found.enforcer.shares_groups()) {
+                self.may_use(caller, other, id)?;
+            }
+        }
         Ok(())
     }
 

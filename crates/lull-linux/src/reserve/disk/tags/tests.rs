@@ -142,22 +142,18 @@ fn a_child_keeps_the_queue_when_its_parent_has_ended() {
     let shared = file();
     let mut shell = Command::new("sh");
     shell.args(["-c", "sleep 1000 >/dev/null & echo $!; read x"]);
-    let (input, mut release) = std::io::pipe().unwrap();
-    let mut shell = shell
-        .stdin(input)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::from(shared.try_clone().unwrap()))
-        .spawn()
-        .unwrap();
+    let (input, mut release) = io::pipe().unwrap();
+    let mut shell =
+        shell.stdin(input).stdout(Stdio::piped()).stderr(Stdio::from(shared.try_clone().unwrap())).spawn().unwrap();
     let mut line = String::new();
-    let mut told = std::io::BufReader::new(shell.stdout.take().unwrap());
-    std::io::BufRead::read_line(&mut told, &mut line).unwrap();
+    let mut told = io::BufReader::new(shell.stdout.take().unwrap());
+    io::BufRead::read_line(&mut told, &mut line).unwrap();
     let orphan: i32 = line.trim().parse().unwrap();
     tags.set(pid(&shell), 2, Some(ONE)).unwrap();
     // The child was there before: it has what it was forked with. A later one is not easily made, so it is switched by its parent's tag.
     assert_eq!(tags.queue_of(orphan, 2), None);
     tags.set(orphan, 2, Some(TWO)).unwrap();
-    std::io::Write::write_all(&mut release, b"\n").unwrap();
+    io::Write::write_all(&mut release, b"\n").unwrap();
     shell.wait().unwrap();
     assert!(tags.uses(TWO) && !tags.uses(ONE), "the shell is gone, its child is not");
     assert_eq!(tags.queue_of(orphan, 2), Some(TWO));

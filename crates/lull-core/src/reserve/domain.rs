@@ -12,6 +12,21 @@ use super::{Id, ROOT, Tree};
 /// The number of the superuser.
 pub const SUPERUSER: u32 = 0;
 
+/// Where the mount usually is: a path that begins so is meant from the mount on, wherever that is.
+pub const USUAL_MOUNT: &str = "/reserv";
+
+/// A list of reservations, as it is written to `crdom` and `enter`: for each the resource's name and the path below it. A path is absolute, or
+/// from the mount on.
+pub fn listed<'a>(text: &'a str, mount: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    text.split_whitespace().map(move |path| {
+        let tops = [mount, USUAL_MOUNT].into_iter();
+        let below =
+            tops.filter(|top| !top.is_empty()).find_map(|top| path.strip_prefix(top)?.strip_prefix('/'));
+        let below = below.unwrap_or(path);
+        below.split_once('/').unwrap_or((below, ""))
+    })
+}
+
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {

@@ -335,4 +335,75 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn a_list_of_reservations_is_read_whatever_it_says(
+        text in any::<String>(), close in "[/a-z0-9 .%\\n\\t-]{0,80}", mount in "(/[a-z]{1,8}){0,3}"
+    ) {
+        let mut tree = Tree::new("cpu", CPUS, 0);
+        let inner = tree.create(ROOT, Kind::Internal, 0).unwrap();
+        let queue = tree.create(inner, Kind::Queue, 0).unwrap();
+        for text in [text, close] {
+            for (name, below) in domain::listed(&text, &mount) {
+                prop_assert!(!name.contains('/') && !name.contains(char::is_whitespace));
+                if let Some(found) = tree.find(below) {
+                    prop_assert!(tree.get(found).is_some());
+                }
+            }
+            prop_assert_eq!(domain::listed(&text, &mount).count(), text.split_whitespace().count());
+        }
+        for id in [inner, queue] {
+            for top in [mount.as_str(), domain::USUAL_MOUNT] {
+                let written = format!("{top}/{}", tree.full_path(id));
+                let Some((name, below)) = domain::listed(&written, &mount).next() else { panic!("{written}") };
+                prop_assert_eq!((name, tree.find(below)), (if top.is_empty() { "" } else { "cpu" }, if top.is_empty() { None } else { Some(id) }));
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_children_have_equal_parts_and_go_again() {
+    let mut tree = Tree::new("cpu", CPUS, 0);
+    let parent = tree.create(ROOT, Kind::Internal, 0).unwrap();
+    tree.set(parent, Terms { minimum: CPUS.amount / 2, weight: 1 }).unwrap();
+    let minimum = CPUS.amount / 20_000;
+    let children: Vec<Id> = (0..10_000).map(|_| tree.create(parent, Kind::Queue, 0).unwrap()).collect();
+    for child in &children {
+        tree.set(*child, Terms { minimum, weight: 1 }).unwrap();
+    }
+    let all = tree.get(parent).unwrap().children.len();
+    assert_eq!((all, tree.path(children[9_999]).as_str()), (10_000, "r0/q9999"));
+    let one_more = tree.create(parent, Kind::Queue, 0).unwrap();
+    assert!(matches!(tree.set(one_more, Terms { minimum: CPUS.amount / 2, weight: 1 }), Err(Refusal::Exceeds { .. })));
+    tree.remove(one_more).unwrap();
+    let standing = tree.standing(parent);
+    assert!(standing.iter().all(|(_, amount)| *amount == standing[0].1), "the same terms, the same weight");
+    for child in children {
+        tree.remove(child).unwrap();
+    }
+    assert_eq!(tree.unpromised(parent), CPUS.amount / 2);
+}
+
+#[test]
+fn shares_below_zero_beyond_all_or_misspelt_are_refused_with_words() {
+    for (text, word) in [
+        ("-5% 1", "less than zero"),
+        ("5% -1", "less than zero"),
+        ("101% 1", "%"),
+        ("99999999999999999999cpu 1", "number of CPUs"),
+        ("5% 1000001", "whole number"),
+        ("5% 99999999999999999999", "whole number"),
+        ("5% +1", "whole number"),
+        ("5%", "lacks a value"),
+        ("", "lacks a value"),
+        ("5% 1 1", "too many"),
+        ("NaN% 1", "NaN"),
+        ("1e9cpu 1", "1e9cpu"),
+    ] {
+        let refused = Terms::parse(text, CPUS).expect_err(text).to_string();
+        assert!(refused.contains(word), "{text}: {refused}");
+    }
+    let long = format!("5% {}1", "0".repeat(300));
+    assert!(Terms::parse(&long, CPUS).unwrap_err().to_string().contains("too many"));
 }

@@ -1,27 +1,24 @@
 //! Processes in reservations: where they are, where their children go, and moving them.
 
+use lull_core::reserve::domain::listed;
 use lull_core::reserve::{DEFAULT_QUEUE, Id, Kind, ROOT, Terms};
 
 use super::super::domains::user_of;
 use super::super::fault::Fault;
 use super::{Caller, Resource, SUPERUSER, State, USUAL_WEIGHT};
 
-/// Under this name, too, whatever the mount's place.
-const USUAL_MOUNT: &str = "/reserv";
-
 impl State {
     /// A reservation by its path: absolute, or from the mount on.
     pub(super) fn resolve(&self, path: &str) -> Result<(u8, Id), Fault> {
+        let missing = || Fault::new(libc::ENOENT, format!("there is no reservation '{path}'"));
         let mount = self.mount.display().to_string();
-        let below = [mount.as_str(), USUAL_MOUNT]
-            .into_iter()
-            .find_map(|top| path.strip_prefix(top)?.strip_prefix('/'));
-        let below = below.unwrap_or(path);
-        let (name, rest) = below.split_once('/').unwrap_or((below, ""));
+        let mut all = listed(path, &mount);
+        let ((name, rest), None) = (all.next().ok_or_else(missing)?, all.next()) else {
+            return Err(missing());
+        };
         let mut resources = self.indices().zip(&self.resources);
         let found = resources.find(|(_, found)| found.tree.name() == name);
-        let id = found.and_then(|(index, found)| Some((index, found.tree.find(rest)?)));
-        id.ok_or_else(|| Fault::new(libc::ENOENT, format!("there is no reservation '{path}'")))
+        found.and_then(|(index, found)| Some((index, found.tree.find(rest)?))).ok_or_else(missing)
     }
 
     /// The reservations of a list, one for each resource at most.

@@ -297,7 +297,9 @@ fn root_bfq_has_the_weights_of_the_shares_where_it_is_selected() {
     let dir = tempfile::tempdir().unwrap();
     let Some(disk) = Loop::new(dir.path()) else { return };
     let device = disk.path.clone();
-    if fs::write(scheduler(device.to_str().unwrap()), "bfq").is_err() || !Path::new("/sys/fs/cgroup/blkio").exists() {
+    if fs::write(scheduler(device.to_str().unwrap()), "bfq").is_err()
+        || !Path::new("/sys/fs/cgroup/blkio").exists()
+    {
         eprintln!("SKIPPED: no BFQ, or no control groups of v1 for disks");
         return;
     }
@@ -316,7 +318,11 @@ fn root_bfq_has_the_weights_of_the_shares_where_it_is_selected() {
     for child in &children {
         wait_until("it has become the command", || common::name_of(child.id()) == "sleep");
     }
-    assert_eq!(children.each_ref().map(|child| weight_of(child.id())), [900, 100], "the rest goes to who has a weight");
+    assert_eq!(
+        children.each_ref().map(|child| weight_of(child.id())),
+        [900, 100],
+        "the rest goes to who has a weight"
+    );
     fs::write(bed.reservation("r0/share"), "40% 1").unwrap();
     fs::write(bed.reservation("r1/share"), "20% 0").unwrap();
     assert_eq!(children.each_ref().map(|child| weight_of(child.id())), [800, 200]);

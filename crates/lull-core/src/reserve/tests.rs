@@ -375,7 +375,10 @@ fn ten_thousand_children_have_equal_parts_and_go_again() {
     let all = tree.get(parent).unwrap().children.len();
     assert_eq!((all, tree.path(children[9_999]).as_str()), (10_000, "r0/q9999"));
     let one_more = tree.create(parent, Kind::Queue, 0).unwrap();
-    assert!(matches!(tree.set(one_more, Terms { minimum: CPUS.amount / 2, weight: 1 }), Err(Refusal::Exceeds { .. })));
+    assert!(matches!(
+        tree.set(one_more, Terms { minimum: CPUS.amount / 2, weight: 1 }),
+        Err(Refusal::Exceeds { .. })
+    ));
     tree.remove(one_more).unwrap();
     let standing = tree.standing(parent);
     assert!(standing.iter().all(|(_, amount)| *amount == standing[0].1), "the same terms, the same weight");

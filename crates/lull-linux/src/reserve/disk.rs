@@ -272,8 +272,11 @@ impl Enforcer for Disk {
     }
 
     fn means(&self) -> String {
-        let rest = if self.bfq().is_some() { "; blkio.bfq.weight_device for the rest of its requests" } else { "" };
-        format!("YFQ among queues, {BATCH} requests at once, for what `lull reserve exec --disk` starts{rest}")
+        let rest =
+            if self.bfq().is_some() { "; blkio.bfq.weight_device for the rest of its requests" } else { "" };
+        format!(
+            "YFQ among queues, {BATCH} requests at once, for what `lull reserve exec --disk` starts{rest}"
+        )
     }
 
     fn service_unit(&self) -> ServiceUnit {

@@ -222,7 +222,14 @@ impl Groups {
     fn stays_with_others(&self, from: &str, to: &str) -> bool {
         let common = self.joint.lock();
         let others = |path: &str| {
-            common.users.get(path).into_iter().flatten().copied().filter(|user| *user != self.resource).collect::<BTreeSet<_>>()
+            common
+                .users
+                .get(path)
+                .into_iter()
+                .flatten()
+                .copied()
+                .filter(|user| *user != self.resource)
+                .collect::<BTreeSet<_>>()
         };
         !self.is_joint() || from == to || others(from).is_subset(&others(to))
     }

@@ -44,10 +44,17 @@ struct Memory {
 }
 
 /// Memory by what this host has: limits on v1, protection on v2.
-pub(super) fn start(facts: &Facts, name: &str, joint: &Joint, threads: bool) -> Result<Box<dyn Enforcer>, String> {
+pub(super) fn start(
+    facts: &Facts,
+    name: &str,
+    joint: &Joint,
+    threads: bool,
+) -> Result<Box<dyn Enforcer>, String> {
     match (facts.cgroups.v1_of("memory"), &facts.cgroups.v2) {
         (Some(hierarchy), _) => Memory::start(facts, hierarchy, name).map(super::boxed),
-        (None, Some(_)) if threads => Err("threaded groups cannot keep memory: mount without --threads".to_owned()),
+        (None, Some(_)) if threads => {
+            Err("threaded groups cannot keep memory: mount without --threads".to_owned())
+        }
         (None, Some(hierarchy)) => unified::Unified::start(facts, hierarchy, name, joint).map(super::boxed),
         (None, None) => Err("no control groups with the memory controller are mounted".to_owned()),
     }

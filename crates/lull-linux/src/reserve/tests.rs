@@ -97,7 +97,8 @@ fn root_a_dead_owners_tree_is_dissolved_and_its_processes_go_on() {
     let facts = Facts::probe();
     let own = GroupName::next(&Root::real());
     let dead = GroupName { start_ticks: own.start_ticks + 1, number: 3_000_001, ..own };
-    let Ok(mut enforcer) = cpu::Cpu::start(&facts, &dead.to_string(), &groups::Joint::default(), false) else {
+    let Ok(mut enforcer) = cpu::Cpu::start(&facts, &dead.to_string(), &groups::Joint::default(), false)
+    else {
         return eprintln!("SKIPPED: no reservations of CPU time here");
     };
     let mut tree = Tree::new("cpu", enforcer.whole(), 0);

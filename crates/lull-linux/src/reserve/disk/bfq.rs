@@ -66,7 +66,11 @@ fn weight(tree: &Tree, id: Id) -> u64 {
         let own = standing.iter().find(|(one, _)| *one == pair[1]).map_or(0.0, |(_, amount)| *amount as f64);
         part * own / sum
     });
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of one, of a small number")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a part of one, of a small number"
+    )]
     let weight = (part * MOST as f64).round() as u64;
     weight.clamp(LEAST, MOST)
 }

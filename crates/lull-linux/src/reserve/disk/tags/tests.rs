@@ -143,8 +143,12 @@ fn a_child_keeps_the_queue_when_its_parent_has_ended() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "sleep 1000 >/dev/null & echo $!; read x"]);
     let (input, mut release) = io::pipe().unwrap();
-    let mut shell =
-        shell.stdin(input).stdout(Stdio::piped()).stderr(Stdio::from(shared.try_clone().unwrap())).spawn().unwrap();
+    let mut shell = shell
+        .stdin(input)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::from(shared.try_clone().unwrap()))
+        .spawn()
+        .unwrap();
     let mut line = String::new();
     let mut told = io::BufReader::new(shell.stdout.take().unwrap());
     io::BufRead::read_line(&mut told, &mut line).unwrap();

@@ -124,7 +124,7 @@ impl Enforcer for Unified {
             // The group may stay as that of another resource.
             self.write(path, file, 0)?;
         }
-        if self.written.get(&(path.clone(), MAX)).is_some() {
+        if self.written.contains_key(&(path.clone(), MAX)) {
             put(&self.groups.directory(self.top, path).join(MAX), "max")?;
         }
         self.groups.remove(path)?;

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::cgroup::put;
 use crate::probe::Hierarchy;
 
-use super::sweep::dissolve;
+use super::sweep::{dissolve, members};
 
 /// Where the tree stands in one hierarchy.
 #[derive(Clone, Debug)]
@@ -67,20 +67,6 @@ pub(super) struct Groups {
 /// Controllers that v2 hands down in the tree, as far as it has them.
 const HANDED_DOWN: [&str; 3] = ["+cpu", MEMORY, "+pids"];
 const MEMORY: &str = "+memory";
-
-/// Processes in a group, of which a threaded one tells the threads only.
-pub(super) fn members(group: &Path) -> Vec<i32> {
-    let numbers = |file: &str| {
-        let text = fs::read_to_string(group.join(file)).ok()?;
-        Some(text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<i32>>())
-    };
-    numbers("cgroup.procs").unwrap_or_else(|| {
-        let threads = numbers("cgroup.threads").unwrap_or_default();
-        let pids: BTreeSet<i32> =
-            threads.into_iter().filter_map(|tid| crate::proc::process_of(tid.cast_unsigned())).collect();
-        pids.into_iter().collect()
-    })
-}
 
 impl Groups {
     pub(super) fn new(name: &str) -> Self {

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use lull_core::reserve::Kind;
 
-use super::groups::members;
 use crate::cgroup::{GroupName, put, remove_patiently};
 use crate::probe::{CgroupFacts, Hierarchy};
 use crate::proc::StatLine;
@@ -60,6 +59,20 @@ fn is_of_reservations(path: &Path) -> bool {
         |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| Kind::of_name(name).is_some());
     let is_unused = || fs::read_to_string(path.join("cgroup.procs")).is_ok_and(|text| text.is_empty());
     if groups.is_empty() { is_unused() } else { groups.iter().all(is_named) }
+}
+
+/// Processes in a group, of which a threaded one tells the threads only.
+pub(super) fn members(group: &Path) -> Vec<i32> {
+    let numbers = |file: &str| {
+        let text = fs::read_to_string(group.join(file)).ok()?;
+        Some(text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<i32>>())
+    };
+    numbers("cgroup.procs").unwrap_or_else(|| {
+        let threads = numbers("cgroup.threads").unwrap_or_default();
+        let pids: BTreeSet<i32> =
+            threads.into_iter().filter_map(|tid| crate::proc::process_of(tid.cast_unsigned())).collect();
+        pids.into_iter().collect()
+    })
 }
 
 /// Moves what runs below a top to the group above it, and removes all of it, the lowest first.

@@ -8,6 +8,13 @@ use lull_core::reserve::{Kind, ROOT, Terms};
 use super::*;
 use crate::cgroup::GroupName;
 
+/// One at a time: each looks for what is left of this process's groups.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 fn sleeper() -> Child {
     Command::new("sleep").arg("1000").spawn().unwrap()
 }
@@ -61,6 +68,7 @@ fn left(path: &std::path::Path, depth: u32, found: &mut Vec<std::path::PathBuf>)
 
 #[test]
 fn root_cpu_weights_follow_the_terms_and_nothing_is_left() {
+    let _alone = alone();
     let Some(mut enforcer) = start("cpu") else { return };
     let mut tree = Tree::new("cpu", enforcer.whole(), 0);
     let site = make(&mut tree, &mut *enforcer, ROOT, Kind::Internal, "50% 50");
@@ -94,6 +102,7 @@ fn root_cpu_weights_follow_the_terms_and_nothing_is_left() {
 
 #[test]
 fn root_a_dead_owners_tree_is_dissolved_and_its_processes_go_on() {
+    let _alone = alone();
     let facts = Facts::probe();
     let own = GroupName::next(&Root::real());
     let dead = GroupName { start_ticks: own.start_ticks + 1, number: 3_000_001, ..own };
@@ -116,6 +125,7 @@ fn root_a_dead_owners_tree_is_dissolved_and_its_processes_go_on() {
 
 #[test]
 fn root_memory_that_one_was_promised_is_kept_from_the_others() {
+    let _alone = alone();
     let Some(mut enforcer) = start("mem") else { return };
     let mut tree = Tree::new("mem", enforcer.whole(), 0);
     let site = make(&mut tree, &mut *enforcer, ROOT, Kind::Internal, "25% 0");

@@ -2,12 +2,13 @@
 # shellcheck disable=SC2016,SC2046 # expanded in the nodes; one word for each node
 # What guests get done on the real pool, and what that costs owners, under one policy: a replay of condor/owners.csv, 85 s.
 #
+#   condor/measure.sh all              everything that docs/results/linger.md tells of the real pool, ten minutes; the pool is ended
 #   condor/measure.sh prepare POLICY   pool up, lull installed, guests submitted (POLICY `none`: no guests)
 #   condor/measure.sh replay           the 85 s; prints one line of JSON: pieces of work done, owners' requests
-#   condor/measure.sh pairs            after prepare: owners' requests with guests stopped and beside them, eight pairs, 85 s
+#   condor/measure.sh pairs [ROUNDS]   after prepare: owners' requests with guests stopped and beside them, in turns (default 8, 85 s)
 #   condor/measure.sh calibrate        reads per request of 1 ms, for READS
 #
-# Environment: LULL; READS, random reads per request of an owner.
+# Environment: LULL; READS, random reads per request of an owner (default: calibrated); GUESTS, how many are handed in (default 60).
 set -euo pipefail
 # shellcheck source=condor/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -19,14 +20,18 @@ readonly UNITS=800
 pool() { "$CONDOR_DIR/pool.sh" "$@" </dev/null; }
 file() { echo "/proc/$(<"$RUN/$1/pid")/root/$2"; } # NODE PATH
 
-prepare() { # POLICY
+install_policy() { # POLICY [OPTION]
     local node
+    for node in cm n1 n2 n3; do
+        pool exec "$node" lull condor install --policy "$@" --busy 2% --away-after 2s --period 500ms --restart 4s >/dev/null 2>&1
+    done
+}
+
+prepare() { # POLICY
     pool down
     pool up
     [[ $1 == none ]] && return
-    for node in cm n1 n2 n3; do
-        pool exec "$node" lull condor install --policy "$1" --busy 2% --away-after 2s --period 500ms --restart 4s >/dev/null 2>&1
-    done
+    install_policy "$1"
     cp "$CONDOR_DIR/measure-guest.pl" "$(file cm home/guest/guest.pl)"
     cat >"$(file cm home/guest/guest.sub)" <<END
 executable = guest.pl
@@ -36,7 +41,7 @@ error = err.\$(Process)
 log = log
 should_transfer_files = YES
 when_to_transfer_output = ON_EXIT_OR_EVICT
-queue 60
+queue ${GUESTS:-60}
 END
     pool guest sh -c 'cd && condor_submit -terse guest.sub' >/dev/null
     sleep 12
@@ -94,9 +99,10 @@ signal_guests() { # SIGNAL
     for node in n1 n2 n3; do pool exec "$node" pkill "-$1" -f guest.pl || true; done
 }
 
-pairs() {
+# One line for each round: the means of the three owners alone, then beside guests.
+rounds() { # ROUNDS
     local round alone beside
-    for round in 1 2 3 4 5 6 7 8; do
+    for ((round = 1; round <= $1; round++)); do
         # Either half comes first as often.
         if ((round % 2)); then
             signal_guests STOP; alone=$(owners_now); signal_guests CONT; beside=$(owners_now)
@@ -104,20 +110,59 @@ pairs() {
             beside=$(owners_now); signal_guests STOP; alone=$(owners_now); signal_guests CONT
         fi
         echo "$alone $beside"
-    done | python3 -c '
+    done
+}
+
+# The ratio, as the mean of logarithms with its 95% interval.
+ratio() {
+    python3 -c '
 import sys, statistics, math
 rows = [[float(word) for word in line.split()] for line in sys.stdin]
 ratios = [beside / alone for row in rows for alone, beside in zip(row[:3], row[3:])]
 logs = [math.log(ratio) for ratio in ratios]
 mean, error = statistics.mean(logs), statistics.stdev(logs) / len(logs) ** 0.5
-print("ratio %.3f, 95%% from %.3f to %.3f, %d pairs; alone %.0f us in the mean" % (math.exp(mean), math.exp(mean - 2.07 * error),
-      math.exp(mean + 2.07 * error), len(ratios), statistics.mean(value for row in rows for value in row[:3]) / 1e3))'
+print("ratio %.3f, 95%% from %.3f to %.3f, median %.3f, %d pairs; alone %.0f us in the mean" % (math.exp(mean), math.exp(mean - 2.0 * error),
+      math.exp(mean + 2.0 * error), statistics.median(ratios), len(ratios), statistics.mean(value for row in rows for value in row[:3]) / 1e3))'
 }
 
+pairs() { rounds "$1" | tee "$RUN/pairs" | ratio; }
+
+all() {
+    local block
+    trap 'pool down' EXIT
+    echo "## Guests done: a replay for each policy"
+    for policy in linger-longer immediate-eviction; do
+        prepare "$policy"
+        echo "$policy: $(replay | sed 's/, "owners".*//; s/[{"]//g')"
+    done
+    echo "## Owners' requests beside guests, over those with guests stopped"
+    GUESTS=300 prepare linger-forever
+    for block in 1 2 3 4; do
+        # In turns, since the hour of the host changes more than lull does.
+        install_policy linger-forever
+        sleep 6
+        rounds 5 >>"$RUN/pairs-below"
+        install_policy linger-forever --keep-groups
+        sleep 6
+        rounds 4 >>"$RUN/pairs-kept"
+        say "pairs: block $block of 4"
+    done
+    echo "guests below everybody: $(ratio <"$RUN/pairs-below")"
+    echo "in HTCondor's groups (--keep-groups): $(ratio <"$RUN/pairs-kept")"
+}
+
+calibrate() { "$LULL" load cpu-calibrate --service 1ms --json; }
+
+: "${LULL:=${CARGO_TARGET_DIR:-$ROOT_DIR/target}/release/lull}"
+export LULL
 case ${1:-} in
-pairs) pairs ;;
+all | pairs | replay) : "${READS:=$(calibrate | sed 's/[^0-9]*\([0-9]*\).*/\1/')}" ;;
+esac
+case ${1:-} in
+all) all ;;
+pairs) pairs "${2:-8}" ;;
 prepare) prepare "${2:?POLICY}" ;;
 replay) replay ;;
-calibrate) "$LULL" load cpu-calibrate --service 1ms --json ;;
+calibrate) calibrate ;;
 *) sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -10,7 +10,8 @@
 #
 # A node has its own file tree (an overlay over one root directory), network, host name and process ids, and is confined to CPUs: n1 to
 # the first, n2 to the last, n3 and cm to all. With fewer CPUs than nodes, nodes share some: what one of them computes is missing on the
-# other. All nodes are in one control group of the cpu controller, so that the idle class of a guest counts against every owner.
+# other. All nodes see one tree of the cpu controller, as systemd would lay it out: HTCondor in system.slice/condor.service, what `exec` runs in
+# user.slice. It is one tree so that whose idle group is below everybody's on one node is so on the others, whose CPUs are the same.
 #
 # Environment: LULL, the program that is copied into the nodes (default target/release/lull, or none).
 # Needs root. One pool at a time.
@@ -46,11 +47,16 @@ cpus() { # NODE
     case $1 in n1) echo "$first" ;; n2) echo "$last" ;; *) echo "$all" ;; esac
 }
 
+readonly SERVICE=system.slice/condor.service SESSION=user.slice
+
 make_groups() { # NODE
     local group
     for group in $(groups "$1"); do
         mkdir -p "$group"
-        [[ $group == "$V1"/cpuset/* ]] || continue
+        if [[ $group != "$V1"/cpuset/* ]]; then
+            mkdir -p "$group/$SERVICE" "$group/$SESSION"
+            continue
+        fi
         cat "$V1/cpuset/cpuset.mems" >"$group/cpuset.mems"
         cpus "$1" >"$group/cpuset.cpus"
     done
@@ -61,15 +67,20 @@ node_pid() { # NODE
     cat "$RUN/$1/pid"
 }
 
-# Goes on as a process of the node, in its groups and namespaces.
-enter() { # NODE CMD...
-    local node=$1 pid group
-    shift
+# Goes on as a process of the node, in its namespaces and in this group of it.
+enter_group() { # GROUP NODE CMD...
+    local node=$2 pid group
     pid=$(node_pid "$node")
-    for group in $(groups "$node"); do echo $BASHPID >"$group/cgroup.procs"; done
-    exec nsenter --target "$pid" --mount --uts --net --pid --root env -i -C / \
+    for group in $(groups "$node"); do
+        [[ $group == "$V1"/cpuset/* ]] || group+=/$1
+        echo $BASHPID >"$group/cgroup.procs"
+    done
+    shift 2
+    exec nsenter --target "$pid" --mount --uts --net --pid --cgroup --root env -i -C / \
         PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin HOME=/root LANG=C.UTF-8 "$@"
 }
+
+enter() { enter_group "$SESSION" "$@"; } # NODE CMD...
 
 make_network() {
     local node ns
@@ -106,19 +117,24 @@ make_files() { # NODE
     if [[ -x $LULL ]]; then install -m 755 "$LULL" "$upper/usr/local/bin/lull"; fi
 }
 
-# Starts the node's init in namespaces of its own. In there, only what a machine has: no control groups.
+# Starts the node's init in namespaces of its own. Of control groups it has the cpu controller only.
 boot() { # NODE ROOT
     local dir=$RUN/$1 group pid
     (
         for group in $(groups "$1"); do echo $BASHPID >"$group/cgroup.procs"; done
         # shellcheck disable=SC2016 # expanded inside
-        exec nsenter --net="/run/netns/$(netns "$1")" setsid unshare --mount --uts --pid --fork --kill-child \
+        exec nsenter --net="/run/netns/$(netns "$1")" setsid unshare --mount --uts --pid --cgroup --fork --kill-child \
             bash -euc '
                 node=$1 dir=$2 lower=$3
                 mount --make-rprivate /
                 mount -t overlay overlay -o "lowerdir=$lower,upperdir=$dir/upper,workdir=$dir/work" "$dir/root"
                 mount -t proc proc "$dir/root/proc"
                 mount -t sysfs -o ro sysfs "$dir/root/sys"
+                if [[ -d /sys/fs/cgroup/cpu ]]; then
+                    mount -t tmpfs -o mode=755 tmpfs "$dir/root/sys/fs/cgroup"
+                    mkdir "$dir/root/sys/fs/cgroup/cpu"
+                    mount -t cgroup -o cpu cgroup "$dir/root/sys/fs/cgroup/cpu"
+                fi
                 # Devices without terminals: nobody types here.
                 mount -t tmpfs -o mode=755 tmpfs "$dir/root/dev"
                 for device in null zero full random urandom; do
@@ -146,7 +162,7 @@ boot() { # NODE ROOT
 }
 
 start_condor() { # NODE
-    (enter "$1" bash -euc '
+    (enter_group "$SERVICE" "$1" bash -euc '
         install -d -o condor -g condor /run/condor /run/lock/condor
         exec condor_master') </dev/null >>"$RUN/$1/boot.log" 2>&1 || die "no condor_master on $1: $(<"$RUN/$1/boot.log")"
 }

@@ -11,7 +11,8 @@ set -uo pipefail
 # shellcheck source=condor/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-readonly CASES=(grid lingers moves_with_state evicts suspends lull_killed startd_killed manager_restarts no_lull two_lulls uninstall)
+readonly CASES=(grid lingers lingers_forever moves_with_state evicts pauses_and_migrates suspends owner_at_checkpoint two_slots partitionable below
+    lull_killed startd_killed manager_restarts no_lull two_lulls uninstall)
 readonly RUN=$CACHE/run
 POOL=$CONDOR_DIR/pool.sh
 failed=0 passed=0
@@ -50,21 +51,23 @@ install_policy() { # POLICY
             --saves-every 5s >/dev/null 2>>"$RUN/install.log" || fail "cannot install $1 on $node"
     done
     until_true 20 policy_is "$1" || fail "the pool does not have the policy $1"
+    for node in n1 n2 n3; do until_true 20 publishes "$node" "$1" || fail "the publisher on $node is that of another policy"; done
     until_true 20 all_away || fail "owners do not go away"
 }
 
 policy_is() { [[ $(manager condor_status -af LullPolicy LullKnown | sort -u) == "$1 true" ]]; }
+publishes() { pool exec "$1" pgrep -f "condor publish --policy $2 " >/dev/null; } # NODE POLICY
 all_away() { [[ $(manager condor_status -af LullBeside | sort -u) == false ]]; }
 slot_says() { [[ $(manager condor_status -constraint "Machine == \"$1.lull.test\"" -af "$2") == "$3" ]]; } # NODE ATTRIBUTE VALUE
 
 # Hands guests in; prints the cluster's number. Their ids are CLUSTER.0 and so on.
-submit() { # COUNT UNITS [CHECKPOINT] [SUBMIT-LINES]
+submit() { # COUNT UNITS [CHECKPOINT] [SUBMIT-LINES] [BALLAST]
     local extra=''
-    [[ ${3:-0} -gt 0 ]] && extra=$'checkpoint_exit_code = 85\ntransfer_checkpoint_files = state'
+    [[ ${3:-0} -gt 0 ]] && extra="checkpoint_exit_code = 85"$'\n'"transfer_checkpoint_files = state${5:+, ballast}"
     cp "$CONDOR_DIR/guest.sh" "$(file cm home/guest/guest.sh)"
     cat >"$(file cm home/guest/guest.sub)" <<END
 executable = guest.sh
-arguments = \$(Cluster).\$(Process) $2 ${3:-0}
+arguments = \$(Cluster).\$(Process) $2 ${3:-0} ${5:-}
 output = out.\$(Cluster).\$(Process)
 error = err.\$(Cluster).\$(Process)
 log = log.\$(Cluster)
@@ -86,6 +89,34 @@ events() { grep -c "^$2 (" "$(file cm "home/guest/log.$1")"; } # CLUSTER EVENT
 has_lines() { [[ $(wc -l 2>/dev/null <"$2") -ge $1 ]]; } # COUNT FILE
 has_events() { (($(events "$1" "$2") >= $3)); }
 all_done() { [[ -z $(manager condor_q -allusers -af ClusterId) ]]; }
+
+# The guest on a node, by its number in the cluster; and the one that was there, by what it wrote.
+guest_on() { manager condor_q -allusers -constraint "ClusterId == $1" -af ProcId RemoteHost | sed -n "s/ .*@$2\\..*//p"; } # CLUSTER NODE
+guest_on_before() { find "$(file "$2" home/guest)/" -name "mark-$1.*.begun" | sed 's/.*\.\([0-9]*\)\.begun/\1/'; } # CLUSTER NODE
+# Which of so many guests do nothing for two seconds.
+standing() { # CLUSTER COUNT
+    local id before=()
+    for ((id = 0; id < $2; id++)); do before+=("$(guest_at "$1.$id")"); done
+    sleep 2
+    for ((id = 0; id < $2; id++)); do [[ $(guest_at "$1.$id") == "${before[id]}" ]] && echo "$id"; done
+}
+# Whether the first events of these kinds came one after the other, for one guest of the cluster.
+in_order() { # CLUSTER ID EVENT...
+    local event line last=0 id
+    id=$(printf '%03d' "$2")
+    for event in "${@:3}"; do
+        line=$(grep -n "^$event ($(printf '%03d' "$1").$id." "$(file cm "home/guest/log.$1")" | head -n 1 | cut -d : -f 1)
+        [[ -n $line && $line -gt $last ]] || return 1
+        last=$line
+    done
+}
+# From which pieces a guest began, in the order of time on all nodes.
+begun_in_order() { # JOB
+    local node
+    for node in n1 n2 n3; do cat "$(file "$node" "home/guest/mark-$1.begun")" 2>/dev/null; done | sort -n | xargs
+}
+gets_on() { (($(guest_at "$1") > $2)); } # JOB PIECES
+age_is() { (($(manager condor_status -constraint "Machine == \"$1.lull.test\"" -af 'int(LullAge)') >= $2)); } # NODE SECONDS
 
 # Every guest was done, and none twice.
 done_once() { # CLUSTER COUNT
@@ -180,11 +211,199 @@ case_suspends() {
     until_true 30 running "$cluster" 3 || fail "guests do not start"
     owner n3 6
     until_true 15 has_events "$cluster" 010 1 || fail "nobody is suspended"
+    check "only the guest on n3 stands still" test "$(standing "$cluster" 3)" = "$(guest_on "$cluster" n3)"
     until_true 30 has_events "$cluster" 011 1 || fail "it is not resumed"
     until_true 120 all_done || fail "guests are not done"
+    check "it was suspended, then resumed, then done" in_order "$cluster" "$(guest_on_before "$cluster" n3)" 010 011 005
     check "nobody was sent away" test "$(events "$cluster" 004)" -eq 0
     done_once "$cluster" 3
 }
+
+# A guest that cannot be moved stays, although a place is free and the owner takes all of the CPU.
+case_lingers_forever() {
+    local cluster node before
+    install_policy linger-forever
+    cluster=$(submit 1 150)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 1 || fail "the guest does not start"
+    node=$(where "$cluster.0")
+    pool exec "$node" timeout 25 sh -c 'while :; do :; done' &
+    until_true 10 slot_says "$node" LullBeside true || fail "the owner is not seen"
+    # Linger-longer moves long before that: a move costs 4 s, and what the guest has done.
+    until_true 40 age_is "$node" 18 || fail "the owner does not stay"
+    check "it lingers" slot_says "$node" LullDecision linger
+    check "a place is free elsewhere" test "$(manager condor_status -constraint 'State == "Unclaimed" && !LullBeside' -af Name | wc -l)" -gt 0
+    check "it is where it was" test "$(where "$cluster.0")" = "$node"
+    wait %% 2>/dev/null
+    before=$(guest_at "$cluster.0")
+    until_true 20 gets_on "$cluster.0" "${before:-0}" || fail "the guest does not get on"
+    until_true 120 all_done || fail "the guest is not done"
+    check "nobody was sent away, or suspended" test "$(($(events "$cluster" 004) + $(events "$cluster" 010)))" -eq 0
+    check "it began once" test "$(events "$cluster" 001)" -eq 1
+    done_once "$cluster" 1
+}
+
+# Suspended when the owner comes, sent away when he stays and a place is free; resumed in place when he goes, if none is.
+case_pauses_and_migrates() {
+    local cluster first second
+    install_policy pause-and-migrate
+    cluster=$(submit 1 400 40)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 1 || fail "the guest does not start"
+    first=$(where "$cluster.0")
+    until_true 60 has_lines 2 "$(file "$first" "home/guest/mark-$cluster.0.begun")" || fail "the guest does not save itself"
+    owner "$first" 40
+    until_true 40 has_events "$cluster" 004 1 || fail "the guest does not move: $(manager lull condor status)"
+    check "it was suspended first" in_order "$cluster" 0 010 004
+    until_true 40 running "$cluster" 1 || fail "it does not start again"
+    second=$(where "$cluster.0")
+    check "it moved away from $first" test "$second" != "$first"
+    until_true 30 has_lines 1 "$(file "$second" "home/guest/mark-$cluster.0.begun")" || fail "it does not begin on $second"
+    check "it goes on from its state" test "$(head -n 1 "$(file "$second" "home/guest/mark-$cluster.0.begun")")" -gt 0
+    kill %% 2>/dev/null
+    until_true 150 all_done || fail "the guest is not done"
+    done_once "$cluster" 1
+
+    until_true 20 all_away || fail "owners do not go away"
+    cluster=$(submit 3 90)
+    until_true 30 running "$cluster" 3 || fail "guests do not start"
+    owner n1 12
+    until_true 15 has_events "$cluster" 010 1 || fail "nobody is suspended"
+    until_true 40 has_events "$cluster" 011 1 || fail "it is not resumed"
+    check "without a place nobody was sent away" test "$(events "$cluster" 004)" -eq 0
+    until_true 120 all_done || fail "guests are not done"
+    done_once "$cluster" 3
+}
+
+# The owner comes while the guest's checkpoint is on its way, at several moments of it: what it had saved before stays, and it is done once.
+case_owner_at_checkpoint() {
+    local cluster id node begun owners=() ballast=300
+    install_policy immediate-eviction
+    cluster=$(submit 3 90 30 '' "$ballast")
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 3 || fail "guests do not start"
+    for id in 0 1 2; do
+        node=$(where "$cluster.$id")
+        # Each somewhat later: before, in, and after the transfer.
+        (
+            until_true 60 has_lines 1 "$(file "$node" "home/guest/mark-$cluster.$id.saving")" || exit 1
+            sleep "$id"
+            owner "$node" 8
+            wait
+        ) &
+        owners+=($!)
+    done
+    for id in "${owners[@]}"; do wait "$id" || fail "a guest does not save itself"; done
+    until_true 240 all_done || fail "guests are not done: $(manager condor_q -allusers)"
+    done_once "$cluster" 3
+    check "an eviction is reported" test "$(events "$cluster" 004)" -ge 1
+    for id in 0 1 2; do
+        # What it begins from never becomes less but where nothing was saved yet.
+        begun=$(begun_in_order "$cluster.$id")
+        check "guest $id begins from 0, or from what it saved: $begun" grep -Eq '^(0 )+((30 )+(60 )*)?$' <<<"$begun "
+    done
+}
+
+# Two slots on a node of two CPUs: with its owner, and his guests.
+slots() { # NODE LINES...
+    local node=$1
+    shift
+    printf '%s\n' "$@" >"$(file "$node" etc/condor/config.d/40-slots.conf)"
+    pool exec "$node" condor_restart -fast -daemon startd >/dev/null
+}
+
+one_slot_again() { # NODE
+    rm -f "$(file "$1" etc/condor/config.d/40-slots.conf)"
+    pool exec "$1" condor_restart -fast -daemon startd >/dev/null
+    until_true 40 has_slots "$1" 1 || fail "$1 does not have one slot again"
+}
+
+has_slots() { [[ $(manager condor_status -constraint "Machine == \"$1.lull.test\"" -af LullKnown | grep -c true) -eq $2 ]]; } # NODE COUNT
+guests_on() { [[ $(manager condor_q -allusers -constraint "ClusterId == $1 && JobStatus == 2" -af RemoteHost | grep -c "@$2\\.") -eq $3 ]]; } # CLUSTER NODE COUNT
+
+# An owner who leaves one CPU for two guests, and one place elsewhere: one of them goes, the other stays.
+one_of_two_moves() { # CLUSTER
+    local node=n3 cluster=$1 left
+    until_true 60 guests_on "$cluster" $node 2 || fail "two guests do not start on $node: $(manager condor_status -af Name State Cpus)"
+    until_true 15 counts n3 2 || fail "they are not both counted"
+    until_true 20 slot_says n2 LullBeside false || fail "the owner of n2 does not go away"
+    pool exec $node timeout 120 sh -c 'while :; do :; done' &
+    until_true 60 has_events "$cluster" 004 1 || fail "nobody moves: $(manager lull condor status)"
+    until_true 40 guests_on "$cluster" $node 1 || fail "not one guest is on $node: $(manager condor_q -allusers -af ProcId JobStatus RemoteHost)"
+    left=$(events "$cluster" 004)
+    # Long enough for another to go, if it wanted to.
+    sleep 10
+    check "one went, and one stays" test "$left $(events "$cluster" 004)" = "1 1"
+    check "it lingers" grep -q linger <(manager condor_status -constraint 'Machine == "n3.lull.test" && JobId isnt undefined' -af LullDecision)
+    owners_leave
+    until_true 150 all_done || fail "guests are not done: $(manager condor_q -allusers)"
+    done_once "$cluster" 2
+}
+counts() { [[ $(manager condor_status -constraint "Machine == \"$1.lull.test\" && LullGuests isnt undefined" -af LullGuests | sort -u) == "$2" ]]; } # NODE GUESTS
+
+# So that guests start on n3, and one of them has a place, soon after, on n2.
+others_at_work() {
+    local node
+    owner n1 150
+    owner n2 6
+    for node in n1 n2; do until_true 10 slot_says $node LullBeside true || fail "the owner of $node is not seen"; done
+}
+owners_leave() { for node in n1 n2 n3; do pool exec $node pkill -f 'while :' >/dev/null; done; }
+
+case_two_slots() {
+    local cluster
+    install_policy linger-longer
+    slots n3 'NUM_CPUS = 2' 'NUM_SLOTS = 2' 'NUM_SLOTS_TYPE_1 = 2' 'SLOT_TYPE_1 = 50%'
+    until_true 40 has_slots n3 2 || fail "n3 does not have two slots"
+    others_at_work
+    cluster=$(submit 2 300 60 '+LullSavesEvery = 3')
+    [[ -n $cluster ]] && one_of_two_moves "$cluster"
+    one_slot_again n3
+}
+
+# The same with one slot of two CPUs that is divided as guests need it.
+case_partitionable() {
+    local cluster
+    install_policy linger-longer
+    slots n3 'NUM_CPUS = 2' 'SLOT_TYPE_1 = 100%' 'SLOT_TYPE_1_PARTITIONABLE = True'
+    until_true 40 has_slots n3 1 || fail "n3 does not have a slot"
+    others_at_work
+    cluster=$(submit 2 300 60 $'+LullSavesEvery = 3\nrequest_cpus = 1\nrequest_memory = 64')
+    [[ -n $cluster ]] && one_of_two_moves "$cluster"
+    one_slot_again n3
+}
+
+# HTCondor's service weighs as much as its owner's session. Its guests do not.
+case_below() {
+    local cluster group=/sys/fs/cgroup/cpu/lull-guests
+    pool exec n1 test -d /sys/fs/cgroup/cpu || { echo "  SKIPPED: the cpu controller is not in a v1 tree of its own here"; return; }
+    install_policy linger-forever
+    cluster=$(submit 3 150)
+    [[ -n $cluster ]] || return
+    until_true 30 running "$cluster" 3 || fail "guests do not start"
+    until_true 15 below n1 || fail "guests are not in a group of their own at the top: $(pool exec n1 sh -c 'cat /proc/$(pgrep -o -f guest.sh)/cgroup')"
+    check "it is idle" test "$(pool exec n1 cat $group/cpu.idle)" = 1
+    check "HTCondor's own daemons are not in it" test -z "$(pool exec n1 sh -c "cat $group/cgroup.procs | xargs -I% cat /proc/%/comm 2>/dev/null | grep condor_")"
+    until_true 15 all_below || fail "it is not published: $(manager condor_status -af LullBelow)"
+    check "doctor tells" grep -q 'everybody comes first' <(pool exec n1 lull doctor)
+    pool exec n1 pkill -KILL -f 'condor below' || fail "there is no helper"
+    until_true 30 has_helper n1 || fail "HTCondor does not start it again"
+    check "guests are where they were" below n1
+    # Without it.
+    pool exec n2 lull condor install --policy linger-forever --keep-groups --busy 10% --away-after 6s --period 500ms >/dev/null 2>&1
+    until_true 30 lacks_helper n2 || fail "the helper runs on although it was not wanted"
+    until_true 15 not_below n2 || fail "guests are not put back"
+    check "doctor tells of it" grep -q 'idle among' <(pool exec n2 lull doctor)
+    until_true 120 all_done || fail "guests are not done"
+    done_once "$cluster" 3
+}
+
+group_of_guest() { pool exec "$1" sh -c 'cat /proc/$(pgrep -o -f guest.sh)/cgroup' | sed -n 's/.*:cpu://p'; } # NODE
+below() { [[ $(group_of_guest "$1") == /lull-guests ]]; }
+not_below() { [[ $(group_of_guest "$1") == /system.slice/condor.service ]]; }
+all_below() { [[ $(manager condor_status -constraint 'JobId isnt undefined' -af LullBelow | sort -u) == everybody ]]; }
+has_helper() { [[ -n $(pool exec "$1" pgrep -f 'condor below') ]]; }
+lacks_helper() { ! has_helper "$1"; }
 
 # Whatever of lull is killed, the guest is done, or its end by that signal is reported.
 case_lull_killed() {
@@ -292,13 +511,14 @@ case_uninstall() {
     after=$(etc_of n1)
     check "the configuration is as it was" test "$before" = "$after"
     until_true 30 no_publisher || fail "a publisher runs on"
+    until_true 30 lacks_helper n1 || fail "HTCondor's master still runs lull"
     cluster=$(submit 3 10)
     until_true 60 all_done || fail "guests are not done"
     done_once "$cluster" 3
     check "lull is gone" test -z "$(pool exec n1 pgrep -x lull)"
 }
 
-etc_of() { pool exec "$1" sh -c 'cd /etc/condor && find . -type f -exec cksum {} + | sort; condor_config_val START PREEMPT SUSPEND CONTINUE'; }
+etc_of() { pool exec "$1" sh -c 'cd /etc/condor && find . -type f -exec cksum {} + | sort; condor_config_val START PREEMPT SUSPEND CONTINUE DAEMON_LIST; find /sys/fs/cgroup -name "lull-*"'; }
 no_publisher() { [[ -z $(pool exec n1 pgrep -f 'condor publish') ]]; }
 
 cargo_test() { (cd "$ROOT_DIR" && ${CONDOR_CARGO:-cargo test --release} -p lull "$@"); }

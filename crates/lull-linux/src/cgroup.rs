@@ -46,6 +46,7 @@ use crate::attempt::Attempt;
 use group::Group;
 
 mod above;
+pub mod below;
 mod confine;
 mod facts;
 mod group;

@@ -18,6 +18,8 @@
 //! | [`status`] | the pool, for people |
 //! | [`ask`] | HTCondor's own tools, and ClassAd values |
 //!
+//! Its master also runs `lull condor below`, as root: in the idle class guests are below what is in their control group only.
+//!
 //! Nothing of HTCondor is linked: its tools and its configuration are its interface. All that another batch system would need too is in
 //! [`guests`](crate::guests).
 //!
@@ -34,7 +36,7 @@ use clap::{Args, Subcommand};
 use lull_linux::sense::tenants::Daemons;
 
 /// HTCondor's daemons: the master starts the startd, that one starts a starter for each guest.
-const DAEMONS: Daemons = Daemons { master: "condor_master", starter: "condor_starter" };
+pub(crate) const DAEMONS: Daemons = Daemons { master: "condor_master", starter: "condor_starter" };
 
 /// Arguments of `lull condor`.
 #[derive(Debug, Args)]
@@ -53,6 +55,8 @@ enum What {
     Status(status::StatusArgs),
     /// Publish what this node's owner uses, and what guests get and cost, as ClassAds: HTCondor's startd runs it.
     Publish(publish::PublishArgs),
+    /// Keep guests below everybody on the CPUs, whatever control groups they are in: HTCondor's master runs it, as root.
+    Below,
     /// Run a guest under lull run, or at low priority alone where lull cannot: HTCondor's starter runs it.
     Guest(Box<crate::run::RunArgs>),
 }
@@ -63,6 +67,7 @@ pub(crate) fn run(args: CondorArgs) -> anyhow::Result<()> {
         What::Uninstall(args) => install::uninstall(&args),
         What::Status(args) => status::run(&args),
         What::Publish(args) => publish::run(&args),
+        What::Below => crate::guests::below::run(DAEMONS),
         What::Guest(args) => crate::guests::start::start(&args),
     }
 }

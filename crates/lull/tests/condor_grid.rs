@@ -75,11 +75,18 @@ fn ad(slot: &Slot, terms: &Terms, index: usize) -> String {
     number("DiskUsage", slot.disk_kib);
     number("TransferInputSizeMB", slot.input_mib);
     number("LullPlaces", Some(f64::from(u32::try_from(index % 2).unwrap())));
+    let mover = if is_mover(index) { format!("slot1@{index:06}") } else { "slot2".to_owned() };
+    writeln!(text, "LullMover = \"{mover}\"").unwrap();
     writeln!(text, "LullOwnerActive = {}", slot.owner_active).unwrap();
     for (name, value) in terms.attributes() {
         writeln!(text, "{name} = {value}").unwrap();
     }
     text + "\n"
+}
+
+/// Whether this slot's guest is the one of its node that goes first.
+const fn is_mover(index: usize) -> bool {
+    index / 2 % 3 < 2
 }
 
 fn leaves(act: Option<Act>, places: bool) -> bool {
@@ -117,7 +124,7 @@ fn htcondor_decides_as_the_policy_does() {
         for (index, (row, slot)) in rows.iter().zip(&grid).enumerate() {
             let act = terms.act(slot);
             let wants = Terms::wants(act);
-            let leaves = leaves(act, index % 2 == 1);
+            let leaves = leaves(act, index % 2 == 1 && is_mover(index));
             let expected = format!("slot1@{index:06} {wants} {leaves} ");
             assert!(row.starts_with(&expected), "{policy}: HTCondor says {row}, {expected} for {slot:?}");
             if let Some(act) = act {

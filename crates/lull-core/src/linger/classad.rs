@@ -10,6 +10,8 @@
 //! | `LullTime`, `LullOwnerActive`, `LullOwnerSince`, `LullGuestShare` | the node's publisher | when it was measured; whether the owner is at work, since when; what a guest gets of a CPU meanwhile |
 //! | `LastHeardFrom` | the collector, in its copy of the ad | when it came |
 //! | `LullPlaces`, `LullElsewhereShare` | the node's publisher | places elsewhere that a guest of this node may take; its share there |
+//! | `LullMover` | the node's publisher | the slot whose guest would go: of those that want to, the one that loses least by it |
+//! | `LullPlaceShare` | the node's publisher | what a guest more would get |
 //! | `JobStart` | HTCondor | when the guest began here |
 //! | `SuccessCheckpointExitCode` | the guest's submit file (`checkpoint_exit_code`) | it saves itself |
 //! | `LullSavesEvery`, `LullWork` | the guest's submit file, if its user knows | seconds between two checkpoints; its CPU seconds in all |
@@ -181,7 +183,12 @@ impl Terms {
         ];
         let leaves = self.leaves();
         list.push(("LullWants", format!("(LullHasGuest && LullBeside && ({leaves})) =?= True")));
-        let goes = if self.leaves_at_once() { "LullWants" } else { "LullWants && (LullPlaces > 0) =?= True" };
+        // Of several guests of a node one goes at a time: those that stay then have more.
+        let goes = if self.leaves_at_once() {
+            "LullWants"
+        } else {
+            "LullWants && (LullPlaces > 0 && LullMover == Name) =?= True"
+        };
         list.push(("LullLeaves", goes.to_owned()));
         let stays = if self.policy.lingers() { "linger" } else { "suspended" };
         let (waits, goes) =
@@ -229,9 +236,10 @@ impl Terms {
         ]
     }
 
-    /// Which place the negotiator gives a guest first: one without an owner, then that with the largest share.
+    /// Which place the negotiator gives a guest first: one without an owner, then that with the largest share. In tenths: among those that are as
+    /// good as each other, as far as can be measured, the guest's own rank decides.
     pub fn preference(&self) -> String {
-        "ifThenElse(LullBeside =?= False, 10, 0) + ifThenElse(isUndefined(LullGuestShare), 0, LullGuestShare)"
+        "ifThenElse(LullBeside =?= False, 100, 0) + ifThenElse(isUndefined(LullPlaceShare), 0, round(10 * LullPlaceShare))"
             .to_owned()
     }
 

@@ -82,6 +82,11 @@ impl Episode {
         self.offered_span = self.offered_span.plus(sample.span);
     }
 
+    /// Measures the share from now on only: the guests among which the CPUs are shared are others.
+    pub const fn forget_share(&mut self) {
+        (self.offered, self.offered_span) = (0.0, Nanos::ZERO);
+    }
+
     /// Whether he is at work.
     pub const fn in_use(&self) -> bool {
         self.in_use
@@ -92,7 +97,7 @@ impl Episode {
         self.since
     }
 
-    /// What a guest was offered of a CPU since then.
+    /// What a guest was offered of a CPU since then, or since the share was last forgotten.
     pub fn share(&self) -> f64 {
         let span_s = self.offered_span.as_secs_f64();
         if span_s > 0.0 { self.offered / span_s } else { self.latest_share }

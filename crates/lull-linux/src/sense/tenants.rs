@@ -65,7 +65,8 @@ pub struct Tenants {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
     Owner,
-    Guest,
+    /// Of this starter.
+    Guest(i32),
     Neither,
 }
 
@@ -100,11 +101,33 @@ fn is(process: &Process, daemon: &str) -> bool {
     process.name == daemon.get(..COMM_BYTES).unwrap_or(daemon)
 }
 
+/// A process of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuestProcess {
+    /// The process.
+    pub pid: i32,
+    /// The starter from which it descends.
+    pub starter: i32,
+}
+
+/// All processes of guests now.
+pub fn guests(root: &Root, daemons: Daemons) -> Vec<GuestProcess> {
+    let processes = processes(root);
+    let of = |pid: &i32| match whose(&processes, *pid, daemons) {
+        Whose::Guest(starter) => Some(GuestProcess { pid: *pid, starter }),
+        _ => None,
+    };
+    processes.keys().filter_map(of).collect()
+}
+
+fn processes(root: &Root) -> HashMap<i32, Process> {
+    all().into_iter().filter_map(|pid| Some((pid, Process::of(root, pid)?))).collect()
+}
+
 impl Count {
     /// Counts now.
     pub fn now(root: &Root, daemons: Daemons) -> Self {
-        let processes: HashMap<i32, Process> =
-            all().into_iter().filter_map(|pid| Some((pid, Process::of(root, pid)?))).collect();
+        let processes = processes(root);
         let mut count = Self::default();
         for (pid, process) in &processes {
             if process.stat.is_kernel_thread() {
@@ -122,7 +145,7 @@ impl Count {
             }
             match whose {
                 Whose::Owner => count.owner_cpu = count.owner_cpu.plus(ticks(used)),
-                Whose::Guest => count.guest_cpu = count.guest_cpu.plus(ticks(used)),
+                Whose::Guest(_) => count.guest_cpu = count.guest_cpu.plus(ticks(used)),
                 Whose::Neither => continue,
             }
             for (thread, ran, waited) in threads(*pid) {
@@ -140,7 +163,7 @@ impl Count {
         for (thread, (whose, ran, waited)) in &self.threads {
             let used = match whose {
                 Whose::Owner => &mut tenants.owner,
-                Whose::Guest => &mut tenants.guests,
+                Whose::Guest(_) => &mut tenants.guests,
                 Whose::Neither => continue,
             };
             // An id that was given again has counted less before.
@@ -161,7 +184,7 @@ fn whose(processes: &HashMap<i32, Process>, pid: i32, daemons: Daemons) -> Whose
     for _ in 0..processes.len() {
         let Some(process) = processes.get(&at) else { return Whose::Owner };
         if at != pid && is(process, daemons.starter) {
-            return Whose::Guest;
+            return Whose::Guest(at);
         }
         if is(process, daemons.master) {
             return Whose::Neither;

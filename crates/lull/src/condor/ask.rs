@@ -103,6 +103,18 @@ pub(super) fn slots<const N: usize>(
     Ok(tool("condor_status", &args)?.lines().filter_map(row).collect())
 }
 
+/// The same of this machine's slots, as its own startd has them now.
+///
+/// # Errors
+/// When the startd does not answer.
+pub(super) fn slots_of<const N: usize>(
+    machine: &str,
+    attributes: [&str; N],
+) -> anyhow::Result<Vec<[Value; N]>> {
+    let args: Vec<&str> = ["-direct", machine, "-af:Vt"].into_iter().chain(attributes).collect();
+    Ok(tool("condor_status", &args)?.lines().filter_map(row).collect())
+}
+
 /// A row; `None` for one with fewer or more values.
 fn row<const N: usize>(line: &str) -> Option<[Value; N]> {
     let values: Vec<Value> = line.split('\t').map(|text| Value::parse(text.trim())).collect();

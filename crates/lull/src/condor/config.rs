@@ -16,6 +16,9 @@ use lull_core::linger::episode::OwnerSetting;
 /// The first line of both files: only what begins like this is ever replaced or removed.
 pub(super) const MARK: &str = "# Written by lull condor install";
 
+/// With which arguments the publisher is run.
+pub(super) const ARGS: &str = "STARTD_CRON_LULL_ARGS";
+
 /// Attributes of a guest that the rule asks for and that its slot's ad does not have by itself.
 const OF_THE_GUEST: [&str; 5] =
     ["SuccessCheckpointExitCode", "LullSavesEvery", "LullWork", "DiskUsage", "TransferInputSizeMB"];
@@ -28,6 +31,8 @@ pub(super) struct Config<'a> {
     pub(super) terms: Terms,
     pub(super) owner: OwnerSetting,
     pub(super) period: Nanos,
+    /// Whether guests are kept below everybody on the CPUs, by a daemon of HTCondor's master.
+    pub(super) below: bool,
     /// A job wrapper that was there.
     pub(super) wrapped: Option<String>,
 }
@@ -55,11 +60,18 @@ impl Config<'_> {
         );
         line("STARTD_CRON_JOBLIST", "$(STARTD_CRON_JOBLIST) LULL");
         line("STARTD_CRON_LULL_EXECUTABLE", &self.program.display().to_string());
-        line("STARTD_CRON_LULL_ARGS", &publish);
+        line(ARGS, &publish);
         // It runs on; should it end, it is started again after this time.
         line("STARTD_CRON_LULL_MODE", "WaitForExit");
         line("STARTD_CRON_LULL_PERIOD", "5s");
         line("STARTD_CRON_LULL_KILL", "True");
+        // It is told when the configuration was read again, and ends if its arguments have changed.
+        line("STARTD_CRON_LULL_RECONFIG", "True");
+        if self.below {
+            line("LULL_BELOW", &self.program.display().to_string());
+            line("LULL_BELOW_ARGS", "condor below");
+            line("DAEMON_LIST", "$(DAEMON_LIST) LULL_BELOW");
+        }
         line("USER_JOB_WRAPPER", &self.wrapper.display().to_string());
         line("STARTD_JOB_ATTRS", &format!("$(STARTD_JOB_ATTRS) {}", OF_THE_GUEST.join(" ")));
         let attributes = self.terms.attributes();

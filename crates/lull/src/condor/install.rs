@@ -14,10 +14,13 @@ use lull_core::linger::GuestPolicy;
 use lull_core::linger::classad::Terms;
 use lull_core::linger::episode::OwnerSetting;
 use lull_core::{Nanos, Share};
+use lull_linux::cgroup::below::Below;
+use lull_linux::root::Root;
 use serde::Serialize;
 
 use super::ask::{setting, tool};
 use super::config::{Config, is_ours};
+use crate::guests::below;
 
 /// Files of a directory are read in the order of their names; this one late.
 const FILE: &str = "90-lull.conf";
@@ -69,6 +72,12 @@ pub(crate) struct InstallArgs {
     /// How often the node is looked at. Shorter notices an owner sooner, and reads /proc more often.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     period: Nanos,
+
+    /// Leave guests in the control groups that HTCondor gives them, where their idle class may count in their own group only.
+    ///
+    /// Without this, HTCondor's master runs `lull condor below`, which needs root and changes cpu.idle of guests' groups.
+    #[arg(long)]
+    keep_groups: bool,
 
     /// HTCondor's local config directory (default: the last of LOCAL_CONFIG_DIR).
     #[arg(long, value_name = "DIR")]
@@ -137,6 +146,7 @@ pub(super) fn install(args: &InstallArgs) -> anyhow::Result<()> {
         },
         owner: OwnerSetting { busy: args.busy.fraction(), away_after: args.away_after },
         period: args.period,
+        below: !args.keep_groups && executes(),
         wrapped: other_wrapper(&places.wrapper),
     };
     if args.dry_run {
@@ -172,6 +182,10 @@ pub(super) fn uninstall(args: &UninstallArgs) -> anyhow::Result<()> {
         if path == &places.file && args.config_dir.is_none() && !removed.is_empty() {
             reconfigure();
         }
+    }
+    // What a helper that was killed has left.
+    if let Some(left) = Below::left(&Root::real()).filter(|_| args.config_dir.is_none()) {
+        left.restore();
     }
     match removed.as_slice() {
         [] => println!("nothing was installed in {}", places.file.parent().unwrap_or(&places.file).display()),
@@ -262,8 +276,16 @@ pub(crate) struct Installed {
     pub(crate) executes: bool,
     /// The policy that lull was installed with.
     pub(crate) policy: Option<GuestPolicy>,
+    /// Before whom the guests that run now come last on the CPUs, in words; none without guests.
+    pub(crate) below: Option<String>,
     /// Why guests do not do what the policy says.
     pub(crate) warnings: Vec<String>,
+}
+
+/// Whether this node runs guests.
+fn executes() -> bool {
+    let daemons = setting("DAEMON_LIST").ok().flatten().unwrap_or_default();
+    daemons.split([',', ' ']).any(|daemon| daemon.eq_ignore_ascii_case("STARTD"))
 }
 
 /// Looks whether HTCondor is here.
@@ -271,8 +293,7 @@ pub(crate) fn look() -> Option<Installed> {
     let version = tool("condor_version", &[]).ok()?;
     let version = version.lines().next()?.trim_matches(['$', ' ']).replace("CondorVersion: ", "");
     let version = version.split_whitespace().next().unwrap_or_default().to_owned();
-    let daemons = setting("DAEMON_LIST").ok().flatten().unwrap_or_default();
-    let executes = daemons.split([',', ' ']).any(|daemon| daemon == "STARTD");
+    let executes = executes();
     let places = Places::find(None).ok();
     let text = places.as_ref().and_then(|places| std::fs::read_to_string(&places.file).ok());
     let policy = text.filter(|text| is_ours(text)).and_then(|text| policy_of(&text));
@@ -280,7 +301,8 @@ pub(crate) fn look() -> Option<Installed> {
         (Some(places), Some(_)) => warnings(places),
         _ => Vec::new(),
     };
-    Some(Installed { version, executes, policy, warnings })
+    let below = below::reach(super::DAEMONS).filter(|_| executes).map(|reach| below::words(&reach));
+    Some(Installed { version, executes, policy, below, warnings })
 }
 
 fn policy_of(text: &str) -> Option<GuestPolicy> {

@@ -13,7 +13,7 @@
 //! The collector is asked for places only where the policy can use them: beside an owner, with a guest, from the least age on at which a guest
 //! could want to move.
 //!
-//! It ends when nobody reads any more.
+//! It ends when nobody reads any more, and when it is to run with other arguments: the startd then starts it again.
 //!
 //! Source: HTCondor Manual, *Startd Cron and Schedd Cron*.
 
@@ -24,10 +24,15 @@ use clap::Args;
 use lull_core::linger::episode::OwnerSetting;
 use lull_core::linger::{GuestPolicy, TAIL};
 use lull_core::{Nanos, Share};
+use lull_linux::cgroup::Reach;
+use nix::sys::signal::Signal;
 
 use super::DAEMONS;
 use super::ask::setting;
+use super::config::ARGS;
 use super::places::{self, Elsewhere};
+use crate::guests::below;
+use crate::guests::signals::Signals;
 use crate::guests::watch::{Seen, Watch};
 
 /// How often others are told of a guest beside an owner.
@@ -79,12 +84,15 @@ pub(super) fn run(args: &PublishArgs) -> anyhow::Result<()> {
     let machine = setting("FULL_HOSTNAME").ok().flatten().unwrap_or_default();
     let mut watch = Watch::new(DAEMONS, owner);
     let mut told = Told { in_use: false, places: 0, at_s: 0.0, asked_s: 0.0, unanswered: false };
-    let mut elsewhere = Elsewhere::UNKNOWN;
+    let mut elsewhere = Elsewhere::unknown();
+    let reconfigured = Signals::block([Signal::SIGHUP])?;
     loop {
-        std::thread::sleep(std::time::Duration::from_nanos(args.period.0));
+        if reconfigured.came_within(std::time::Duration::from_nanos(args.period.0)) && is_outdated() {
+            return Ok(());
+        }
         let seen = watch.look();
         if !asks(args, &seen) {
-            elsewhere = Elsewhere::UNKNOWN;
+            elsewhere = Elsewhere::unknown();
         } else if seen.time_s - told.asked_s >= ASK_EVERY_S.min(args.period.as_secs_f64()) {
             told.asked_s = seen.time_s;
             // Without an answer nobody moves. The startd's log has why.
@@ -92,14 +100,16 @@ pub(super) fn run(args: &PublishArgs) -> anyhow::Result<()> {
                 if !std::mem::replace(&mut told.unanswered, true) {
                     eprintln!("lull: no place can be found for a guest: {error:#}");
                 }
-                Elsewhere::UNKNOWN
+                Elsewhere::unknown()
             });
         }
-        let is_news = is_news(&told, &seen, elsewhere);
+        let is_news = is_news(&told, &seen, &elsewhere);
+        let reach = (seen.guests > 0).then(|| below::reach(DAEMONS)).flatten();
         if is_news {
             told = Told { in_use: seen.in_use, places: elsewhere.places, at_s: seen.time_s, ..told };
         }
-        let written = io::stdout().lock().write_all(ad(&seen, elsewhere, is_news).as_bytes());
+        let written =
+            io::stdout().lock().write_all(ad(&seen, &elsewhere, reach.as_ref(), is_news).as_bytes());
         match written.and_then(|()| io::stdout().lock().flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
             other => other?,
@@ -108,6 +118,14 @@ pub(super) fn run(args: &PublishArgs) -> anyhow::Result<()> {
             return Ok(());
         }
     }
+}
+
+/// Whether the startd would run it with other arguments by now. It leaves one that runs alone, and tells it only that something has changed.
+fn is_outdated() -> bool {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = setting(ARGS).ok().flatten().unwrap_or_default();
+    // Where it was started otherwise nothing is wanted of it.
+    !wanted.is_empty() && wanted.split_whitespace().ne(given.iter().map(String::as_str))
 }
 
 /// Whether a guest of this node could want to move.
@@ -122,7 +140,7 @@ fn asks(args: &PublishArgs, seen: &Seen) -> bool {
 }
 
 /// Whether others have to know at once.
-fn is_news(told: &Told, seen: &Seen, elsewhere: Elsewhere) -> bool {
+fn is_news(told: &Told, seen: &Seen, elsewhere: &Elsewhere) -> bool {
     let beside = seen.in_use && seen.guests > 0;
     told.in_use != seen.in_use
         || (told.places == 0) != (elsewhere.places == 0)
@@ -131,7 +149,7 @@ fn is_news(told: &Told, seen: &Seen, elsewhere: Elsewhere) -> bool {
 }
 
 /// The ad.
-fn ad(seen: &Seen, elsewhere: Elsewhere, is_news: bool) -> String {
+fn ad(seen: &Seen, elsewhere: &Elsewhere, reach: Option<&Reach>, is_news: bool) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &dyn std::fmt::Display| {
         // Writing to a text never fails.
@@ -145,9 +163,14 @@ fn ad(seen: &Seen, elsewhere: Elsewhere, is_news: bool) -> String {
     line("LullGuests", &seen.guests);
     line("LullGuestCpus", &format!("{:.4}", seen.guest_cpus));
     line("LullGuestShare", &format!("{:.4}", seen.share));
+    line("LullPlaceShare", &format!("{:.4}", seen.share_of_one_more()));
     line("LullHostLoss", &format!("{:.5}", seen.loss));
     line("LullPlaces", &elsewhere.places);
     line("LullElsewhereShare", &format!("{:.4}", elsewhere.share));
+    line("LullMover", &format!("\"{}\"", elsewhere.mover));
+    if let Some(reach) = reach {
+        line("LullBelow", &format!("\"{}\"", below::words(reach)));
+    }
     text += if is_news { "- update:true\n" } else { "-\n" };
     text
 }

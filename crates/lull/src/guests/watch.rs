@@ -47,6 +47,12 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// What a guest more would get of a CPU, were all to share alike what the owner leaves.
+    pub(crate) fn share_of_one_more(&self) -> f64 {
+        let guests = u32::try_from(self.guests).unwrap_or(u32::MAX);
+        (self.idle_cpus() / (f64::from(guests) + 1.0)).min(1.0)
+    }
+
     /// CPUs that the owner leaves.
     pub(crate) fn idle_cpus(&self) -> f64 {
         (self.cpus - self.owner_cpus).max(0.0)
@@ -60,6 +66,8 @@ pub(crate) struct Watch {
     episode: Episode,
     /// What the owner wanted and missed in this episode, beside guests.
     beside: Use,
+    /// Guests at the last look.
+    guests: usize,
     count: Count,
     counted: Nanos,
 }
@@ -74,6 +82,7 @@ impl Watch {
             cpus: f64::from(u32::try_from(cpus).unwrap_or(u32::MAX)),
             episode: Episode::new(setting, now),
             beside: Use::default(),
+            guests: 0,
             count: Count::now(&Root::real(), daemons),
             counted: now,
         }
@@ -97,6 +106,11 @@ impl Watch {
         let owner_cpus = of_span(tenants.owner.cpu);
         let share = share(&tenants.guests, span).unwrap_or_else(|| (self.cpus - owner_cpus).clamp(0.0, 1.0));
         let began = self.episode.since();
+        if tenants.guest_count < self.guests {
+            // Who stays has the CPUs of the one that left: what they shared before says nothing of that.
+            self.episode.forget_share();
+        }
+        self.guests = tenants.guest_count;
         self.episode.add(now, &Sample { span, owner_cpus, console_idle, share });
         if self.episode.since() != began {
             self.beside = Use::default();

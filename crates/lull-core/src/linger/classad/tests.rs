@@ -72,6 +72,8 @@ fn every_reference_is_an_attribute() {
         "LullOwnerSince",
         "LullGuestShare",
         "LullPlaces",
+        "LullMover",
+        "LullPlaceShare",
         "LullElsewhereShare",
         "LullSavesEvery",
         "LullWork",

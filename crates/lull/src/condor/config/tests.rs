@@ -19,6 +19,7 @@ fn config(program: &Path) -> Config<'_> {
         },
         owner: OwnerSetting::default(),
         period: Nanos::from_secs(5),
+        below: true,
         wrapped: None,
     }
 }
@@ -31,12 +32,19 @@ fn what_the_administrator_has_said_stays() {
         "START = ($(START)) && (",
         "STARTD_CRON_JOBLIST = $(STARTD_CRON_JOBLIST) ",
         "STARTD_ATTRS = $(STARTD_ATTRS) ",
+        "DAEMON_LIST = $(DAEMON_LIST) LULL_BELOW",
     ] {
         assert!(text.contains(kept), "{kept}");
     }
     assert!(text.contains("--busy 5% --away-after 900s --period 5s --restart 20s"), "{text}");
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     assert!(lines.iter().all(|line| line.contains(" = ")), "{text}");
+}
+
+#[test]
+fn a_node_that_keeps_nobody_below_has_no_daemon_for_it() {
+    let text = Config { below: false, ..config(Path::new("/usr/bin/lull")) }.file();
+    assert!(!text.contains("DAEMON_LIST") && !text.contains("LULL_BELOW"), "{text}");
 }
 
 /// Runs the wrapper with a lull that is this script.

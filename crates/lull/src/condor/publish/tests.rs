@@ -41,9 +41,9 @@ fn the_collector_is_asked_only_where_a_guest_could_want_to_move() {
 #[test]
 fn only_news_are_sent_at_once() {
     let told = Told { in_use: true, places: 0, at_s: 990.0, asked_s: 0.0, unanswered: false };
-    let nowhere = Elsewhere::UNKNOWN;
+    let nowhere = &Elsewhere::unknown();
     assert!(!is_news(&told, &seen(50.0), nowhere));
-    assert!(is_news(&told, &seen(50.0), Elsewhere { places: 1, share: 1.0 }));
+    assert!(is_news(&told, &seen(50.0), &Elsewhere { places: 1, ..Elsewhere::unknown() }));
     assert!(is_news(&told, &Seen { in_use: false, ..seen(0.0) }, nowhere));
     assert!(is_news(&Told { at_s: 930.0, ..told }, &seen(50.0), nowhere), "beside an owner once a minute");
     assert!(!is_news(&Told { at_s: 930.0, ..told }, &Seen { guests: 0, ..seen(50.0) }, nowhere));
@@ -51,12 +51,22 @@ fn only_news_are_sent_at_once() {
 
 #[test]
 fn an_ad_is_lines_and_a_dash() {
-    let text = ad(&seen(50.0), Elsewhere { places: 2, share: 0.9 }, true);
+    let text = ad(
+        &seen(50.0),
+        &Elsewhere { places: 2, share: 0.9, mover: "slot1@n".to_owned() },
+        Some(&Reach::Everybody),
+        true,
+    );
     assert!(text.ends_with("\n- update:true\n"));
-    for line in
-        ["LullOwnerActive = true", "LullOwnerSince = 950.000", "LullIdleCpus = 1.5000", "LullPlaces = 2"]
-    {
+    for line in [
+        "LullOwnerActive = true",
+        "LullOwnerSince = 950.000",
+        "LullIdleCpus = 1.5000",
+        "LullPlaces = 2",
+        "LullMover = \"slot1@n\"",
+        "LullBelow = \"everybody\"",
+    ] {
         assert!(text.lines().any(|other| other == line), "{line} in {text}");
     }
-    assert!(ad(&seen(50.0), Elsewhere::UNKNOWN, false).ends_with("\n-\n"));
+    assert!(ad(&seen(50.0), &Elsewhere::unknown(), None, false).ends_with("\n-\n"));
 }

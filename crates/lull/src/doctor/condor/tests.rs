@@ -14,11 +14,19 @@ fn what_is_installed_and_what_is_in_its_way_is_told() {
         version: "23.9.6".to_owned(),
         executes: true,
         policy: Some(GuestPolicy::LingerForever),
+        below: None,
         warnings: vec!["START already waits for KeyboardIdle".to_owned()],
     };
     let text = told(installed.clone());
     assert!(text.contains("23.9.6, runs guests"), "{text}");
     assert!(text.contains("installed: linger-forever") && text.contains("KeyboardIdle"), "{text}");
+    for (below, said) in [
+        ("everybody", "everybody comes first"),
+        ("those in /system.slice", "idle among those in /system.slice only"),
+    ] {
+        let text = told(Installed { below: Some(below.to_owned()), ..installed.clone() });
+        assert!(text.contains(said), "{text}");
+    }
     let text = told(Installed { policy: None, warnings: Vec::new(), ..installed.clone() });
     assert!(text.contains("not installed"), "{text}");
     let text = told(Installed { executes: false, policy: None, warnings: Vec::new(), ..installed });

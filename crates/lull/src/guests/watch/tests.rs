@@ -10,6 +10,7 @@ fn watch() -> Watch {
         cpus: 2.0,
         episode: Episode::new(setting, Nanos::ZERO),
         beside: Use::default(),
+        guests: 0,
         count: Count::default(),
         counted: Nanos::ZERO,
     }
@@ -51,4 +52,19 @@ fn the_real_machine_can_be_looked_at() {
     assert!((0.0..=1.0).contains(&seen.share), "{seen:?}");
     assert_eq!(seen.guests, 0);
     assert!(seen.since_s <= seen.time_s);
+}
+
+#[test]
+fn who_stays_is_not_judged_by_what_two_shared() {
+    let mut watch = watch();
+    // The owner has one of two CPUs, and two guests share the other.
+    let two = Tenants { owner: used(5_000, 0), guests: used(5_000, 5_000), guest_count: 2 };
+    let seen = watch.take(SPAN, SPAN, &two, None);
+    assert!((seen.share - 0.5).abs() < 1e-9);
+    assert!((seen.share_of_one_more() - 1.0 / 3.0).abs() < 1e-9);
+    // One leaves.
+    let one = Tenants { owner: used(5_000, 0), guests: used(5_000, 0), guest_count: 1 };
+    let seen = watch.take(SPAN.times(2), SPAN, &one, None);
+    assert!((seen.share - 1.0).abs() < 1e-9, "{seen:?}");
+    assert!(seen.in_use);
 }

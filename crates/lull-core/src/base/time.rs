@@ -80,13 +80,15 @@ pub struct ParseTimeError {
     problem: &'static str,
 }
 
-const UNITS: [(&str, u64); 6] = [
+const UNITS: [(&str, u64); 8] = [
     ("ns", 1),
     ("us", 1_000),
     ("µs", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
     ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
 ];
 
 impl FromStr for Nanos {
@@ -102,7 +104,7 @@ impl FromStr for Nanos {
             return if number == "0" { Ok(Self::ZERO) } else { Err(fail("the unit is missing")) };
         }
         let Some((_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(fail("the unit is not one of ns, us, ms, s, min"));
+            return Err(fail("the unit is not one of ns, us, ms, s, min, h, d"));
         };
         decimal::scaled(number, *scale).map(Self).map_err(fail)
     }

@@ -11,6 +11,9 @@
 //! Waiting over waiting and running is the share of a CPU that somebody wanted and did not get. For the owner it is an upper bound of what guests
 //! cost him: his own programs wait for each other, too.
 //!
+//! What was a guest's stays a guest's for the span in which it loses its starter, as helpers of a guest that ends do: the time that it has used before is not the
+//! owner's. For the same reason what the first process has waited for counts as nobody's.
+//!
 //! Units: nanoseconds. Edge cases: where a process dies that nobody waits for, the sum of its class steps back, and counts as nothing for that span.
 //! Without schedstat nobody waits. In a PID namespace only what is in there is counted.
 //!
@@ -73,11 +76,13 @@ enum Whose {
 /// A thread for as long as it lives: its ids, and when it started.
 type Thread = (i32, i32);
 
+/// A process for as long as it lives: its id, and when it started.
+type Life = (i32, u64);
+
 /// All processes at a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Count {
-    owner_cpu: Nanos,
-    guest_cpu: Nanos,
+    processes: HashMap<Life, (Whose, Nanos)>,
     guest_count: usize,
     threads: HashMap<Thread, (Whose, Nanos, Nanos)>,
 }
@@ -93,6 +98,9 @@ impl Process {
         Some(Self { name: root.read(format!("/proc/{pid}/comm"))?, stat: StatLine::read(root, pid)? })
     }
 }
+
+/// The process that waits for those that have lost their parents.
+const INIT: i32 = 1;
 
 /// `comm` holds no more of a name.
 const COMM_BYTES: usize = 15;
@@ -133,43 +141,51 @@ impl Count {
             if process.stat.is_kernel_thread() {
                 continue;
             }
-            let whose = whose(&processes, *pid, daemons);
-            let children = process.stat.childrens_ticks().unwrap_or(0);
+            let mut whose = whose(&processes, *pid, daemons);
+            // What the first process has waited for was anybody's that lost his parent: a guest's that has just ended, too.
+            let children = process.stat.childrens_ticks().filter(|_| *pid != INIT).unwrap_or(0);
             let mut used = process.stat.own_ticks().unwrap_or(0) + children;
             // What a starter waited for was a guest's.
             if is(process, daemons.starter) {
-                count.guest_cpu = count.guest_cpu.plus(ticks(children));
+                whose = Whose::Guest(*pid);
                 count.guest_count +=
                     usize::from(processes.values().any(|child| child.stat.parent() == Some(*pid)));
-                used = 0;
+                used = children;
+            } else {
+                for (thread, ran, waited) in threads(*pid).filter(|_| whose != Whose::Neither) {
+                    count.threads.insert((*pid, thread), (whose, ran, waited));
+                }
             }
-            match whose {
-                Whose::Owner => count.owner_cpu = count.owner_cpu.plus(ticks(used)),
-                Whose::Guest(_) => count.guest_cpu = count.guest_cpu.plus(ticks(used)),
-                Whose::Neither => continue,
-            }
-            for (thread, ran, waited) in threads(*pid) {
-                count.threads.insert((*pid, thread), (whose, ran, waited));
-            }
+            let life = (*pid, process.stat.start_ticks().unwrap_or(0));
+            count.processes.insert(life, (whose, ticks(used)));
         }
         count
     }
 
     /// What was used since `earlier`.
     pub fn since(&self, earlier: &Self) -> Tenants {
+        let cpu = |wanted: fn(Whose) -> bool| {
+            let before = earlier.processes.values().filter(|(whose, _)| wanted(*whose));
+            let before = before.fold(Nanos::ZERO, |sum, (_, cpu)| sum.plus(*cpu));
+            // What has lost its starter since then is still a guest's.
+            let now = self.processes.iter().filter(|(life, (whose, _))| {
+                wanted(earlier.processes.get(*life).map_or(*whose, |(was, _)| *was))
+            });
+            now.fold(Nanos::ZERO, |sum, (_, (_, cpu))| sum.plus(*cpu)).since(before)
+        };
         let mut tenants = Tenants { guest_count: self.guest_count, ..Tenants::default() };
-        tenants.owner.cpu = self.owner_cpu.since(earlier.owner_cpu);
-        tenants.guests.cpu = self.guest_cpu.since(earlier.guest_cpu);
+        tenants.owner.cpu = cpu(|whose| whose == Whose::Owner);
+        tenants.guests.cpu = cpu(|whose| matches!(whose, Whose::Guest(_)));
         for (thread, (whose, ran, waited)) in &self.threads {
+            // An id that was given again has counted less before.
+            let before = earlier.threads.get(thread).filter(|(_, before, _)| before <= ran);
+            let (whose, ran_before, waited_before) =
+                before.copied().unwrap_or((*whose, Nanos::ZERO, Nanos::ZERO));
             let used = match whose {
                 Whose::Owner => &mut tenants.owner,
                 Whose::Guest(_) => &mut tenants.guests,
                 Whose::Neither => continue,
             };
-            // An id that was given again has counted less before.
-            let before = earlier.threads.get(thread).filter(|(was, before, _)| was == whose && before <= ran);
-            let (_, ran_before, waited_before) =
-                before.copied().unwrap_or((*whose, Nanos::ZERO, Nanos::ZERO));
             used.ran = used.ran.plus(ran.since(ran_before));
             used.waited = used.waited.plus(waited.since(waited_before));
         }

@@ -201,10 +201,10 @@ fn setup(args: &ClusterArgs, notes: &mut Vec<String>) -> anyhow::Result<(Setup, 
             .map_err(|error| anyhow!("{}: {error}", path.display()))?;
         if trace.gaps > 0 {
             notes.push(format!(
-                "{}: nothing is known of a node for longer than {} in {} places; it counts as used by its owner there",
+                "{}: nothing is known of a node for longer than {}, {}; it counts as used by its owner then",
                 path.display(),
                 args.longest_gap,
-                trace.gaps
+                if trace.gaps == 1 { "once".to_owned() } else { format!("{} times", trace.gaps) }
             ));
         }
         nodes = args.nodes.unwrap_or_else(|| u32::try_from(trace.names.len()).unwrap_or(u32::MAX));

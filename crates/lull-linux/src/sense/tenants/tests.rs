@@ -89,3 +89,30 @@ fn missed_is_waiting_of_wanting() {
     assert_eq!(schedstat("214443221 28567992 1120\n"), Some((Nanos(214_443_221), Nanos(28_567_992))));
     assert_eq!(schedstat(""), None);
 }
+
+fn count(processes: &[(i32, Whose, u64)]) -> Count {
+    let of = |(pid, whose, ms): &(i32, Whose, u64)| ((*pid, 1), (*whose, Nanos::from_millis(*ms)));
+    let thread =
+        |(pid, whose, ms): &(i32, Whose, u64)| ((*pid, *pid), (*whose, Nanos::from_millis(*ms), Nanos::ZERO));
+    Count {
+        processes: processes.iter().map(of).collect(),
+        guest_count: 0,
+        threads: processes.iter().map(thread).collect(),
+    }
+}
+
+#[test]
+fn what_a_guest_had_used_is_not_its_owners_when_it_loses_its_starter() {
+    let beside = count(&[(10, Whose::Guest(9), 5_000), (20, Whose::Owner, 700)]);
+    let orphaned = count(&[(10, Whose::Owner, 5_030), (20, Whose::Owner, 710)]);
+    let later = count(&[(10, Whose::Owner, 5_070), (20, Whose::Owner, 720)]);
+    let used = orphaned.since(&beside);
+    assert_eq!((used.owner.cpu, used.owner.ran), (Nanos::from_millis(10), Nanos::from_millis(10)));
+    assert_eq!((used.guests.cpu, used.guests.ran), (Nanos::from_millis(30), Nanos::from_millis(30)));
+    let used = later.since(&orphaned);
+    assert_eq!(used.owner.cpu, Nanos::from_millis(50), "from then on it is like any other");
+    // An id that was given again is not the same process.
+    let mut again = count(&[(20, Whose::Owner, 710)]);
+    again.processes.insert((10, 2), (Whose::Owner, Nanos::from_millis(40)));
+    assert_eq!(again.since(&beside).owner.cpu, Nanos::from_millis(50));
+}

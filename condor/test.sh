@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016,SC2046,SC2002,SC1010 # expanded in the nodes; one word for each node
-# Guests on a real HTCondor pool: what `make test-condor` runs. Needs root, and the package mirror the first time; three to five minutes.
+# Guests on a real HTCondor pool: what `make test-condor` runs. Needs root, and the package mirror the first time; twenty minutes.
 #
 #   condor/test.sh             all cases
 #   condor/test.sh CASE ...    only these
@@ -160,7 +160,7 @@ case_lingers() {
     check "a guest gets on beside an owner" test "$(guest_at "$cluster.0")" -gt "${before:-0}"
     check "status shows it" grep -q 'at work' <(manager lull condor status)
     check "it runs under lull" grep -q . <(pool exec n1 sh -c 'cat /proc/[0-9]*/comm' | grep -x lull)
-    until_true 120 all_done || fail "guests are not done"
+    until_true 400 all_done || fail "guests are not done"
     check "nobody was sent away" test "$(events "$cluster" 004)" -eq 0
     done_once "$cluster" 3
 }
@@ -184,7 +184,7 @@ case_moves_with_state() {
     until_true 60 has_lines 1 "$(file "$second" "home/guest/mark-$cluster.0.begun")" || fail "it does not begin on $second"
     begun=$(head -n 1 "$(file "$second" "home/guest/mark-$cluster.0.begun")")
     check "it goes on from its state on $second (from $begun)" test "${begun:-0}" -gt 0
-    until_true 200 all_done || fail "the guest is not done"
+    until_true 400 all_done || fail "the guest is not done"
     done_once "$cluster" 1
     kill %% 2>/dev/null
 }
@@ -199,7 +199,7 @@ case_evicts() {
     until_true 15 has_events "$cluster" 004 1 || fail "nobody is evicted"
     check "only from the owner's node" test "$(events "$cluster" 004)" -eq 1
     check "no guest starts beside an owner" running "$cluster" 2
-    until_true 120 all_done || fail "guests are not done"
+    until_true 400 all_done || fail "guests are not done"
     done_once "$cluster" 3
 }
 
@@ -213,7 +213,7 @@ case_suspends() {
     until_true 15 has_events "$cluster" 010 1 || fail "nobody is suspended"
     check "only the guest on n3 stands still" test "$(standing "$cluster" 3)" = "$(guest_on "$cluster" n3)"
     until_true 30 has_events "$cluster" 011 1 || fail "it is not resumed"
-    until_true 120 all_done || fail "guests are not done"
+    until_true 400 all_done || fail "guests are not done"
     check "it was suspended, then resumed, then done" in_order "$cluster" "$(guest_on_before "$cluster" n3)" 010 011 005
     check "nobody was sent away" test "$(events "$cluster" 004)" -eq 0
     done_once "$cluster" 3
@@ -237,7 +237,7 @@ case_lingers_forever() {
     wait %% 2>/dev/null
     before=$(guest_at "$cluster.0")
     until_true 20 gets_on "$cluster.0" "${before:-0}" || fail "the guest does not get on"
-    until_true 120 all_done || fail "the guest is not done"
+    until_true 400 all_done || fail "the guest is not done"
     check "nobody was sent away, or suspended" test "$(($(events "$cluster" 004) + $(events "$cluster" 010)))" -eq 0
     check "it began once" test "$(events "$cluster" 001)" -eq 1
     done_once "$cluster" 1
@@ -261,7 +261,7 @@ case_pauses_and_migrates() {
     until_true 30 has_lines 1 "$(file "$second" "home/guest/mark-$cluster.0.begun")" || fail "it does not begin on $second"
     check "it goes on from its state" test "$(head -n 1 "$(file "$second" "home/guest/mark-$cluster.0.begun")")" -gt 0
     kill %% 2>/dev/null
-    until_true 150 all_done || fail "the guest is not done"
+    until_true 400 all_done || fail "the guest is not done"
     done_once "$cluster" 1
 
     until_true 20 all_away || fail "owners do not go away"
@@ -271,7 +271,7 @@ case_pauses_and_migrates() {
     until_true 15 has_events "$cluster" 010 1 || fail "nobody is suspended"
     until_true 40 has_events "$cluster" 011 1 || fail "it is not resumed"
     check "without a place nobody was sent away" test "$(events "$cluster" 004)" -eq 0
-    until_true 120 all_done || fail "guests are not done"
+    until_true 400 all_done || fail "guests are not done"
     done_once "$cluster" 3
 }
 
@@ -294,7 +294,7 @@ case_owner_at_checkpoint() {
         owners+=($!)
     done
     for id in "${owners[@]}"; do wait "$id" || fail "a guest does not save itself"; done
-    until_true 240 all_done || fail "guests are not done: $(manager condor_q -allusers)"
+    until_true 400 all_done || fail "guests are not done: $(manager condor_q -allusers)"
     done_once "$cluster" 3
     check "an eviction is reported" test "$(events "$cluster" 004)" -ge 1
     for id in 0 1 2; do
@@ -336,7 +336,7 @@ one_of_two_moves() { # CLUSTER
     check "one went, and one stays" test "$left $(events "$cluster" 004)" = "1 1"
     check "it lingers" grep -q linger <(manager condor_status -constraint 'Machine == "n3.lull.test" && JobId isnt undefined' -af LullDecision)
     owners_leave
-    until_true 150 all_done || fail "guests are not done: $(manager condor_q -allusers)"
+    until_true 400 all_done || fail "guests are not done: $(manager condor_q -allusers)"
     done_once "$cluster" 2
 }
 counts() { [[ $(manager condor_status -constraint "Machine == \"$1.lull.test\" && LullGuests isnt undefined" -af LullGuests | sort -u) == "$2" ]]; } # NODE GUESTS
@@ -394,7 +394,7 @@ case_below() {
     until_true 30 lacks_helper n2 || fail "the helper runs on although it was not wanted"
     until_true 15 not_below n2 || fail "guests are not put back"
     check "doctor tells of it" grep -q 'idle among' <(pool exec n2 lull doctor)
-    until_true 120 all_done || fail "guests are not done"
+    until_true 400 all_done || fail "guests are not done"
     done_once "$cluster" 3
 }
 
@@ -422,7 +422,7 @@ case_lull_killed() {
         if [[ -n $victims ]]; then pool exec "$node" kill -KILL $victims; else fail "no helpers on $node: $(pool exec "$node" ps -eo pid,ppid,comm | grep lull)"; fi
         check "the guest on $node stays at low priority" test "$(pool exec "$node" sh -c 'cut -d " " -f 41 /proc/$(pgrep -x guest.sh)/stat')" = 5
     done
-    until_true 120 all_done || fail "guests are not done"
+    until_true 400 all_done || fail "guests are not done"
     done_once "$cluster" 2
     until_true 20 slot_says n1 LullKnown true || fail "the publisher is not started again"
     cluster=$(submit 1 400)
@@ -444,7 +444,7 @@ case_startd_killed() {
     until_true 30 running "$cluster" 2 || fail "guests do not start"
     node=$(where "$cluster.0")
     pool exec "$node" pkill -KILL -x condor_startd || fail "no startd"
-    until_true 240 all_done || fail "guests are not done: $(manager condor_q -allusers)"
+    until_true 400 all_done || fail "guests are not done: $(manager condor_q -allusers)"
     done_once "$cluster" 2
     check "no guest is left" test -z "$(pool exec "$node" pgrep -f guest.sh)"
     until_true 60 policy_is linger-longer || fail "the node does not come back"
@@ -461,7 +461,7 @@ case_manager_restarts() {
     manager pkill -KILL -x condor_schedd || fail "no schedd"
     sleep 3
     until_true 60 policy_is linger-longer || fail "the nodes are not known again"
-    until_true 180 all_done || fail "guests are not done: $(manager condor_q -allusers)"
+    until_true 400 all_done || fail "guests are not done: $(manager condor_q -allusers)"
     done_once "$cluster" 3
 }
 
@@ -475,7 +475,7 @@ case_no_lull() {
     until_true 30 running "$cluster" 3 || fail "guests do not start"
     sleep 1
     check "in the idle class" test "$(pool exec n1 sh -c 'cut -d " " -f 41 /proc/$(pgrep -o -f guest.sh)/stat')" -eq 5
-    until_true 90 all_done || fail "guests are not done"
+    until_true 400 all_done || fail "guests are not done"
     for node in n1 n2 n3; do mv "$(file "$node" usr/local/bin/away)" "$(file "$node" usr/local/bin/lull)"; done
     done_once "$cluster" 3
 }
@@ -489,7 +489,7 @@ case_two_lulls() {
         echo 'nonsense = 1' >"$(file "$node" etc/lull/lull.toml)"
     done
     cluster=$(submit 1 20)
-    until_true 90 all_done || fail "the guest is not done"
+    until_true 400 all_done || fail "the guest is not done"
     check "it is said" grep -q 'without lull' "$(file cm "home/guest/err.$cluster.0")"
     done_once "$cluster" 1
     for node in n1 n2 n3; do rm -r "$(file "$node" etc/lull)"; done
@@ -497,7 +497,7 @@ case_two_lulls() {
     [[ -n $cluster ]] || return
     until_true 30 running "$cluster" 3 || fail "guests do not start"
     pool exec n1 timeout 60 lull run --quiet -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done' || fail "the owner's lull fails"
-    until_true 120 all_done || fail "guests are not done"
+    until_true 400 all_done || fail "guests are not done"
     done_once "$cluster" 3
 }
 
@@ -513,7 +513,7 @@ case_uninstall() {
     until_true 30 no_publisher || fail "a publisher runs on"
     until_true 30 lacks_helper n1 || fail "HTCondor's master still runs lull"
     cluster=$(submit 3 10)
-    until_true 60 all_done || fail "guests are not done"
+    until_true 400 all_done || fail "guests are not done"
     done_once "$cluster" 3
     check "lull is gone" test -z "$(pool exec n1 pgrep -x lull)"
 }

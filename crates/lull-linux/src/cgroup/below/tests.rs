@@ -30,9 +30,9 @@ fn a_guest_in_its_starters_group_has_none_of_its_own() {
 fn a_group_is_found_by_what_the_kernel_says_of_a_process() {
     let dir = tempfile::tempdir().unwrap();
     let mount = dir.path().join("cg");
-    std::fs::create_dir_all(mount.join("a/b")).unwrap();
-    std::fs::create_dir_all(dir.path().join("proc/7")).unwrap();
-    let says = |text: &str| std::fs::write(dir.path().join("proc/7/cgroup"), text).unwrap();
+    fs::create_dir_all(mount.join("a/b")).unwrap();
+    fs::create_dir_all(dir.path().join("proc/7")).unwrap();
+    let says = |text: &str| fs::write(dir.path().join("proc/7/cgroup"), text).unwrap();
     let root = Root::at(dir.path());
     says("3:memory:/x\n2:cpuacct,cpu:/a/b\n0::/unified\n");
     assert_eq!(tree(&mount).group_of(&root, 7), Some(mount.join("a/b")));

@@ -46,15 +46,14 @@ use crate::attempt::Attempt;
 use group::Group;
 
 mod above;
-pub mod below;
 mod confine;
 mod facts;
 mod group;
-mod least;
+pub(crate) mod least;
 pub mod memory;
 mod name;
 pub(crate) mod quota;
-mod reach;
+pub(crate) mod reach;
 
 pub use confine::Confinement;
 pub use facts::{CgroupFacts, Hierarchy, Layout};
@@ -68,8 +67,8 @@ pub const FREEZE: &str = "freeze";
 /// Likewise.
 pub const CPU_QUOTA: &str = "CPU quota";
 /// Tries of moving processes out and removing a directory, and the pause between two.
-const REMOVE_TRIES: u32 = 50;
-const REMOVE_PAUSE: Duration = Duration::from_millis(2);
+pub(crate) const REMOVE_TRIES: u32 = 50;
+pub(crate) const REMOVE_PAUSE: Duration = Duration::from_millis(2);
 
 /// What went wrong with a group, and where.
 #[derive(Debug, thiserror::Error)]
@@ -346,7 +345,7 @@ impl JobGroup {
     }
 }
 
-fn procs_in(path: &Path) -> io::Result<Vec<i32>> {
+pub(crate) fn procs_in(path: &Path) -> io::Result<Vec<i32>> {
     let text = fs::read_to_string(path.join("cgroup.procs"))?;
     Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
 }

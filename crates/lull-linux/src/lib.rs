@@ -26,6 +26,7 @@
 //! | [`leftovers`] | freeing and removing the groups of a lull that was killed |
 
 pub mod attempt;
+pub mod below;
 pub mod cgroup;
 pub mod clock;
 pub mod gate;

@@ -26,7 +26,7 @@ pub struct Written {
 
 /// On v2, of everything.
 pub(super) const WEIGHTS_V2: [(&str, &str); 3] = [CPU[1], DISK[0], DISK[1]];
-pub(super) const CPU: [(&str, &str); 3] = [("cpu.idle", "1"), ("cpu.weight", "1"), ("cpu.shares", "2")];
+pub(crate) const CPU: [(&str, &str); 3] = [("cpu.idle", "1"), ("cpu.weight", "1"), ("cpu.shares", "2")];
 const DISK: [(&str, &str); 3] = [("io.weight", "1"), ("io.bfq.weight", "1"), ("blkio.bfq.weight", "1")];
 
 impl JobGroup {

@@ -35,7 +35,7 @@ impl JobGroup {
     }
 }
 
-pub(super) fn reach_of(mount: &Path, group: &Path) -> Reach {
+pub(crate) fn reach_of(mount: &Path, group: &Path) -> Reach {
     let above = group.ancestors().take_while(|dir| *dir != mount && dir.starts_with(mount));
     let Some(highest) = above.filter(|dir| is_lowest(dir)).last() else { return Reach::Session };
     match highest.parent().and_then(|parent| parent.strip_prefix(mount).ok()) {

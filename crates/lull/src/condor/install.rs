@@ -14,7 +14,7 @@ use lull_core::linger::GuestPolicy;
 use lull_core::linger::classad::Terms;
 use lull_core::linger::episode::OwnerSetting;
 use lull_core::{Nanos, Share};
-use lull_linux::cgroup::below::Below;
+use lull_linux::below::Below;
 use lull_linux::root::Root;
 use serde::Serialize;
 

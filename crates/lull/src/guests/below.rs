@@ -1,13 +1,13 @@
 //! Guests stay below everybody on the CPUs, whatever control groups a batch system runs them in.
 //!
 //! A guest marks itself, but its class counts in its group only, and only root may change that. So the batch system's first daemon, which is root's, runs
-//! [`run`] beside its others; how it is done says [`lull_linux::cgroup::below`]. Anybody may ask how far the class of the present guests counts
+//! [`run`] beside its others; how it is done says [`lull_linux::below`]. Anybody may ask how far the class of the present guests counts
 //! ([`reach`]).
 
 use std::os::unix::process::parent_id;
 use std::time::Duration;
 
-use lull_linux::cgroup::below::{Below, CpuTree};
+use lull_linux::below::{Below, CpuTree};
 use lull_linux::cgroup::{CgroupFacts, Reach};
 use lull_linux::root::Root;
 use lull_linux::sense::tenants::{Daemons, guests};

@@ -14,7 +14,7 @@
 //! The second leaves what the batch system counts and limits as it is. How far the class then counts is told by [`Reach`]: against everybody where that
 //! group is at the top, as HTCondor's is on v1.
 //!
-//! Edge cases: a group at the top is made as for any job ([`Hierarchy::place`](super::Hierarchy::place)), on v2 by systemd. It has a fixed name, so that whoever comes
+//! Edge cases: a group at the top is made as for any job ([`Hierarchy::place`](crate::cgroup::Hierarchy::place)), on v2 by systemd. It has a fixed name, so that whoever comes
 //! after one that was killed finds the guests in it. All is put back by [`Below::restore`]; guests that still run go back to the group of this process.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v2.rst` ("CPU"), sched(7).
@@ -22,8 +22,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::reach::reach_of;
-use super::{CgroupFacts, Reach, least, procs_in, put};
+use crate::cgroup::least::CPU;
+use crate::cgroup::reach::reach_of;
+use crate::cgroup::{CgroupFacts, REMOVE_PAUSE, REMOVE_TRIES, Reach, procs_in, put};
 use crate::root::Root;
 use crate::systemd::Scope;
 
@@ -169,22 +170,21 @@ impl Below {
         }
         let Some(top) = self.top else { return };
         let home = self.tree.own.unwrap_or(self.tree.place);
-        for _ in 0..super::REMOVE_TRIES {
+        for _ in 0..REMOVE_TRIES {
             for pid in procs_in(&top).unwrap_or_default() {
                 let _next_round = put(&home.join("cgroup.procs"), &pid.to_string());
             }
             if fs::remove_dir(&top).is_ok() {
                 return;
             }
-            std::thread::sleep(super::REMOVE_PAUSE);
+            std::thread::sleep(REMOVE_PAUSE);
         }
     }
 }
 
 /// Writes the first of the files that is there; what it said before, if anything changed.
 fn lowest(group: &Path) -> std::io::Result<Option<Changed>> {
-    let there =
-        least::CPU.iter().map(|(file, least)| (group.join(file), *least)).find(|(file, _)| file.exists());
+    let there = CPU.iter().map(|(file, least)| (group.join(file), *least)).find(|(file, _)| file.exists());
     let Some((file, least)) = there else {
         let why = format!("{} has no weight: its parent hands the cpu controller not down", group.display());
         return Err(std::io::Error::new(std::io::ErrorKind::Unsupported, why));

@@ -11,8 +11,8 @@
 //! Waiting over waiting and running is the share of a CPU that somebody wanted and did not get. For the owner it is an upper bound of what guests
 //! cost him: his own programs wait for each other, too.
 //!
-//! What was a guest's stays a guest's for the span in which it loses its starter, as helpers of a guest that ends do: the time that it has used before is not the
-//! owner's. For the same reason what the first process has waited for counts as nobody's.
+//! What was a guest's once stays a guest's: helpers of a guest that has ended outlive its starter, and what they use and have used is not the owner's. For the same
+//! reason what the first process has waited for counts as nobody's.
 //!
 //! Units: nanoseconds. Edge cases: where a process dies that nobody waits for, the sum of its class steps back, and counts as nothing for that span.
 //! Without schedstat nobody waits. In a PID namespace only what is in there is counted.
@@ -121,7 +121,7 @@ pub struct GuestProcess {
 /// All processes of guests now.
 pub fn guests(root: &Root, daemons: Daemons) -> Vec<GuestProcess> {
     let processes = processes(root);
-    let of = |pid: &i32| match whose(&processes, *pid, daemons) {
+    let of = |pid: &i32| match whose(&processes, *pid, daemons, &HashMap::new()) {
         Whose::Guest(starter) => Some(GuestProcess { pid: *pid, starter }),
         _ => None,
     };
@@ -133,15 +133,21 @@ fn processes(root: &Root) -> HashMap<i32, Process> {
 }
 
 impl Count {
-    /// Counts now.
+    /// Counts now, for the first time.
     pub fn now(root: &Root, daemons: Daemons) -> Self {
+        Self::default().next(root, daemons)
+    }
+
+    /// Counts now. What was a guest's at this count still is, with all that descends from it.
+    #[must_use]
+    pub fn next(&self, root: &Root, daemons: Daemons) -> Self {
         let processes = processes(root);
         let mut count = Self::default();
         for (pid, process) in &processes {
             if process.stat.is_kernel_thread() {
                 continue;
             }
-            let mut whose = whose(&processes, *pid, daemons);
+            let mut whose = whose(&processes, *pid, daemons, &self.processes);
             // What the first process has waited for was anybody's that lost his parent: a guest's that has just ended, too.
             let children = process.stat.childrens_ticks().filter(|_| *pid != INIT).unwrap_or(0);
             let mut used = process.stat.own_ticks().unwrap_or(0) + children;
@@ -156,36 +162,34 @@ impl Count {
                     count.threads.insert((*pid, thread), (whose, ran, waited));
                 }
             }
-            let life = (*pid, process.stat.start_ticks().unwrap_or(0));
-            count.processes.insert(life, (whose, ticks(used)));
+            count.processes.insert(life(*pid, process), (whose, ticks(used)));
         }
         count
     }
 
+    /// The processor time of all of a class.
+    fn cpu(&self, is_it: impl Fn(Whose) -> bool) -> Nanos {
+        let times = self.processes.values().filter(|(whose, _)| is_it(*whose));
+        times.fold(Nanos::ZERO, |sum, (_, cpu)| sum.plus(*cpu))
+    }
+
     /// What was used since `earlier`.
     pub fn since(&self, earlier: &Self) -> Tenants {
-        let cpu = |wanted: fn(Whose) -> bool| {
-            let before = earlier.processes.values().filter(|(whose, _)| wanted(*whose));
-            let before = before.fold(Nanos::ZERO, |sum, (_, cpu)| sum.plus(*cpu));
-            // What has lost its starter since then is still a guest's.
-            let now = self.processes.iter().filter(|(life, (whose, _))| {
-                wanted(earlier.processes.get(*life).map_or(*whose, |(was, _)| *was))
-            });
-            now.fold(Nanos::ZERO, |sum, (_, (_, cpu))| sum.plus(*cpu)).since(before)
-        };
+        let is_owner = |whose| whose == Whose::Owner;
+        let is_guest = |whose| matches!(whose, Whose::Guest(_));
         let mut tenants = Tenants { guest_count: self.guest_count, ..Tenants::default() };
-        tenants.owner.cpu = cpu(|whose| whose == Whose::Owner);
-        tenants.guests.cpu = cpu(|whose| matches!(whose, Whose::Guest(_)));
+        tenants.owner.cpu = self.cpu(is_owner).since(earlier.cpu(is_owner));
+        tenants.guests.cpu = self.cpu(is_guest).since(earlier.cpu(is_guest));
         for (thread, (whose, ran, waited)) in &self.threads {
-            // An id that was given again has counted less before.
-            let before = earlier.threads.get(thread).filter(|(_, before, _)| before <= ran);
-            let (whose, ran_before, waited_before) =
-                before.copied().unwrap_or((*whose, Nanos::ZERO, Nanos::ZERO));
             let used = match whose {
                 Whose::Owner => &mut tenants.owner,
                 Whose::Guest(_) => &mut tenants.guests,
                 Whose::Neither => continue,
             };
+            // An id that was given again has counted less before.
+            let before = earlier.threads.get(thread).filter(|(was, before, _)| was == whose && before <= ran);
+            let (_, ran_before, waited_before) =
+                before.copied().unwrap_or((*whose, Nanos::ZERO, Nanos::ZERO));
             used.ran = used.ran.plus(ran.since(ran_before));
             used.waited = used.waited.plus(waited.since(waited_before));
         }
@@ -193,8 +197,17 @@ impl Count {
     }
 }
 
-/// By its nearest ancestor that says so.
-fn whose(processes: &HashMap<i32, Process>, pid: i32, daemons: Daemons) -> Whose {
+fn life(pid: i32, process: &Process) -> Life {
+    (pid, process.stat.start_ticks().unwrap_or(0))
+}
+
+/// By its nearest ancestor that says so, itself included where it was a guest's before.
+fn whose(
+    processes: &HashMap<i32, Process>,
+    pid: i32,
+    daemons: Daemons,
+    earlier: &HashMap<Life, (Whose, Nanos)>,
+) -> Whose {
     let mut at = pid;
     // Parents may change while they are read: a circle ends.
     for _ in 0..processes.len() {
@@ -204,6 +217,9 @@ fn whose(processes: &HashMap<i32, Process>, pid: i32, daemons: Daemons) -> Whose
         }
         if is(process, daemons.master) {
             return Whose::Neither;
+        }
+        if let Some((whose @ Whose::Guest(_), _)) = earlier.get(&life(at, process)) {
+            return *whose;
         }
         let Some(parent) = process.stat.parent() else { return Whose::Owner };
         at = parent;

@@ -91,7 +91,7 @@ impl Watch {
     /// What was to be seen since the last look.
     pub(crate) fn look(&mut self) -> Seen {
         let now = clock::now();
-        let count = Count::now(&Root::real(), self.daemons);
+        let count = self.count.next(&Root::real(), self.daemons);
         let span = now.since(self.counted);
         let tenants = count.since(&self.count);
         (self.count, self.counted) = (count, now);

@@ -90,29 +90,44 @@ fn missed_is_waiting_of_wanting() {
     assert_eq!(schedstat(""), None);
 }
 
-fn count(processes: &[(i32, Whose, u64)]) -> Count {
-    let of = |(pid, whose, ms): &(i32, Whose, u64)| ((*pid, 1), (*whose, Nanos::from_millis(*ms)));
-    let thread =
-        |(pid, whose, ms): &(i32, Whose, u64)| ((*pid, *pid), (*whose, Nanos::from_millis(*ms), Nanos::ZERO));
-    Count {
-        processes: processes.iter().map(of).collect(),
-        guest_count: 0,
-        threads: processes.iter().map(thread).collect(),
-    }
-}
-
+/// The starter's end makes an orphan of what it started.
 #[test]
-fn what_a_guest_had_used_is_not_its_owners_when_it_loses_its_starter() {
-    let beside = count(&[(10, Whose::Guest(9), 5_000), (20, Whose::Owner, 700)]);
-    let orphaned = count(&[(10, Whose::Owner, 5_030), (20, Whose::Owner, 710)]);
-    let later = count(&[(10, Whose::Owner, 5_070), (20, Whose::Owner, 720)]);
-    let used = orphaned.since(&beside);
-    assert_eq!((used.owner.cpu, used.owner.ran), (Nanos::from_millis(10), Nanos::from_millis(10)));
-    assert_eq!((used.guests.cpu, used.guests.ran), (Nanos::from_millis(30), Nanos::from_millis(30)));
-    let used = later.since(&orphaned);
-    assert_eq!(used.owner.cpu, Nanos::from_millis(50), "from then on it is like any other");
-    // An id that was given again is not the same process.
-    let mut again = count(&[(20, Whose::Owner, 710)]);
-    again.processes.insert((10, 2), (Whose::Owner, Nanos::from_millis(40)));
-    assert_eq!(again.since(&beside).owner.cpu, Nanos::from_millis(50));
+fn what_was_a_guests_stays_a_guests() {
+    let dir = tempfile::tempdir().unwrap();
+    let starter = dir.path().join(DAEMONS.starter);
+    std::os::unix::fs::symlink("/bin/sh", &starter).unwrap();
+    // A name of its own, by which it is found.
+    let name = format!("orphan-{}", std::process::id());
+    let spins = dir.path().join(&name);
+    std::os::unix::fs::symlink("/bin/sh", &spins).unwrap();
+    let body = format!("{} -c '{} -c \"{SPIN}\" & wait' & wait", starter.display(), spins.display());
+    let family = Family::named(DAEMONS.master, &body);
+    let root = Root::real();
+    let find = |name: &str| {
+        let name = name.get(..COMM_BYTES).unwrap_or(name);
+        let is_it = |pid: &i32| Process::of(&root, *pid).is_some_and(|process| process.name == name);
+        all().into_iter().find(is_it)
+    };
+    let mut count = Count::now(&root, DAEMONS);
+    let guest = (0..600)
+        .find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            find(&name)
+        })
+        .unwrap();
+    let whose_is = |count: &Count| count.threads.get(&(guest, guest)).map(|(whose, ..)| *whose);
+    count = count.next(&root, DAEMONS);
+    let before = whose_is(&count);
+    assert!(matches!(before, Some(Whose::Guest(_))), "{before:?}");
+    let starter = nix::unistd::Pid::from_raw(find(DAEMONS.starter).unwrap());
+    nix::sys::signal::kill(starter, nix::sys::signal::Signal::SIGKILL).unwrap();
+    while crate::proc::parent_of(guest) == Some(starter.as_raw()) {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for _ in 0..3 {
+        count = count.next(&root, DAEMONS);
+        assert_eq!(whose_is(&count), before);
+    }
+    assert_eq!(count.guest_count, 0, "it is no guest that could be moved");
+    drop(family);
 }

@@ -2,7 +2,9 @@
 # shellcheck disable=SC2016,SC2046 # expanded in the nodes; one word for each node
 # What guests get done on the real pool, and what that costs owners, under one policy: a replay of condor/owners.csv, 85 s.
 #
-#   condor/measure.sh all              everything that docs/results/linger.md tells of the real pool, ten minutes; the pool is ended
+#   condor/measure.sh all              both of these, in turn: what docs/results/linger.md tells of the real pool; the pool is ended
+#   condor/measure.sh guests           guests done in a replay of each of two policies, four minutes
+#   condor/measure.sh owners [BLOCKS]  owners' requests beside guests, with them below everybody and not (default 4 blocks, seven minutes)
 #   condor/measure.sh prepare POLICY   pool up, lull installed, guests submitted (POLICY `none`: no guests)
 #   condor/measure.sh replay           the 85 s; prints one line of JSON: pieces of work done, owners' requests
 #   condor/measure.sh pairs [ROUNDS]   after prepare: owners' requests with guests stopped and beside them, in turns (default 8, 85 s)
@@ -127,25 +129,30 @@ print("ratio %.3f, 95%% from %.3f to %.3f, median %.3f, %d pairs; alone %.0f us 
 
 pairs() { rounds "$1" | tee "$RUN/pairs" | ratio; }
 
-all() {
-    local block
+# Guests done: a replay for each policy.
+guests() {
+    local policy
     trap 'pool down' EXIT
-    echo "## Guests done: a replay for each policy"
     for policy in linger-longer immediate-eviction; do
         prepare "$policy"
         echo "$policy: $(replay | sed 's/, "owners".*//; s/[{"]//g')"
     done
-    echo "## Owners' requests beside guests, over those with guests stopped"
+}
+
+# Owners' requests beside guests, over those with guests stopped: guests below everybody, and in HTCondor's groups. In turns, since the hour of the host
+# changes more than lull does.
+owners() { # BLOCKS
+    local block
+    trap 'pool down' EXIT
     GUESTS=300 prepare linger-forever
-    for block in 1 2 3 4; do
-        # In turns, since the hour of the host changes more than lull does.
+    for ((block = 1; block <= $1; block++)); do
         install_policy linger-forever
         sleep 6
         rounds 5 >>"$RUN/pairs-below"
         install_policy linger-forever --keep-groups
         sleep 6
-        rounds 4 >>"$RUN/pairs-kept"
-        say "pairs: block $block of 4"
+        rounds 5 >>"$RUN/pairs-kept"
+        say "pairs: block $block of $1"
     done
     echo "guests below everybody: $(ratio <"$RUN/pairs-below")"
     echo "in HTCondor's groups (--keep-groups): $(ratio <"$RUN/pairs-kept")"
@@ -156,10 +163,12 @@ calibrate() { "$LULL" load cpu-calibrate --service 1ms --json; }
 : "${LULL:=${CARGO_TARGET_DIR:-$ROOT_DIR/target}/release/lull}"
 export LULL
 case ${1:-} in
-all | pairs | replay) : "${READS:=$(calibrate | sed 's/[^0-9]*\([0-9]*\).*/\1/')}" ;;
+all | guests | owners | pairs | replay) : "${READS:=$(calibrate | sed 's/[^0-9]*\([0-9]*\).*/\1/')}" ;;
 esac
 case ${1:-} in
-all) all ;;
+all) guests && owners 4 ;;
+guests) guests ;;
+owners) owners "${2:-4}" ;;
 pairs) pairs "${2:-8}" ;;
 prepare) prepare "${2:?POLICY}" ;;
 replay) replay ;;

@@ -90,25 +90,28 @@ fn missed_is_waiting_of_wanting() {
     assert_eq!(schedstat(""), None);
 }
 
+/// Names of its own: tests run beside each other.
+const ORPHANS: Daemons = Daemons { master: "orphans-master", starter: "orphans-starter-of-guests" };
+
 /// The starter's end makes an orphan of what it started.
 #[test]
 fn what_was_a_guests_stays_a_guests() {
     let dir = tempfile::tempdir().unwrap();
-    let starter = dir.path().join(DAEMONS.starter);
+    let starter = dir.path().join(ORPHANS.starter);
     std::os::unix::fs::symlink("/bin/sh", &starter).unwrap();
     // A name of its own, by which it is found.
     let name = format!("orphan-{}", std::process::id());
     let spins = dir.path().join(&name);
     std::os::unix::fs::symlink("/bin/sh", &spins).unwrap();
     let body = format!("{} -c '{} -c \"{SPIN}\" & wait' & wait", starter.display(), spins.display());
-    let family = Family::named(DAEMONS.master, &body);
+    let family = Family::named(ORPHANS.master, &body);
     let root = Root::real();
     let find = |name: &str| {
         let name = name.get(..COMM_BYTES).unwrap_or(name);
         let is_it = |pid: &i32| Process::of(&root, *pid).is_some_and(|process| process.name == name);
         all().into_iter().find(is_it)
     };
-    let mut count = Count::now(&root, DAEMONS);
+    let mut count = Count::now(&root, ORPHANS);
     let guest = (0..600)
         .find_map(|_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -116,16 +119,16 @@ fn what_was_a_guests_stays_a_guests() {
         })
         .unwrap();
     let whose_is = |count: &Count| count.threads.get(&(guest, guest)).map(|(whose, ..)| *whose);
-    count = count.next(&root, DAEMONS);
+    count = count.next(&root, ORPHANS);
     let before = whose_is(&count);
     assert!(matches!(before, Some(Whose::Guest(_))), "{before:?}");
-    let starter = nix::unistd::Pid::from_raw(find(DAEMONS.starter).unwrap());
+    let starter = nix::unistd::Pid::from_raw(find(ORPHANS.starter).unwrap());
     nix::sys::signal::kill(starter, nix::sys::signal::Signal::SIGKILL).unwrap();
     while crate::proc::parent_of(guest) == Some(starter.as_raw()) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     for _ in 0..3 {
-        count = count.next(&root, DAEMONS);
+        count = count.next(&root, ORPHANS);
         assert_eq!(whose_is(&count), before);
     }
     assert_eq!(count.guest_count, 0, "it is no guest that could be moved");

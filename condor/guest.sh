@@ -6,7 +6,7 @@
 # With CHECKPOINT it saves itself: after so many pieces it ends with status 85, by which HTCondor takes the file `state` and starts it again. A
 # file that only this node has tells the test how often it was done, from which piece on it was ever begun, and when it was about to save itself. With
 # BALLAST, a number of MiB, its checkpoints are that large.
-id=$1 units=$2 every=${3:-0} ballast=${4:-0}
+id=$1 units=$2 every=${3:-0} mib=${4:-0}
 mark=/home/guest/mark-$id
 done=0
 [ -s state ] && done=$(cat state)
@@ -20,7 +20,7 @@ while [ "$done" -lt "$units" ]; do
     if [ "$every" -gt 0 ]; then
         echo "$done" >state.new && mv state.new state
         if [ "$since" -ge "$every" ] && [ "$done" -lt "$units" ]; then
-            [ "$ballast" -gt 0 ] && head -c "${ballast}M" /dev/zero >ballast
+            [ "$mib" -gt 0 ] && head -c "${mib}M" /dev/zero >ballast
             echo "$done" >>"$mark.saving"
             exit 85
         fi

@@ -348,7 +348,7 @@ others_at_work() {
     owner n2 6
     for node in n1 n2; do until_true 10 slot_says $node LullBeside true || fail "the owner of $node is not seen"; done
 }
-owners_leave() { for node in n1 n2 n3; do pool exec $node pkill -f 'while :' >/dev/null; done; }
+owners_leave() { for node in n1 n2 n3; do pool exec "$node" pkill -f 'while :' >/dev/null; done; }
 
 case_two_slots() {
     local cluster

@@ -12,7 +12,7 @@
 //! cost him: his own programs wait for each other, too.
 //!
 //! What was a guest's once stays a guest's: helpers of a guest that has ended outlive its starter, and what they use and have used is not the owner's. For the same
-//! reason what the first process has waited for counts as nobody's.
+//! reason the first process is nobody's: it waits for them, and what it has waited for adds up in it.
 //!
 //! Units: nanoseconds. Edge cases: where a process dies that nobody waits for, the sum of its class steps back, and counts as nothing for that span.
 //! Without schedstat nobody waits. In a PID namespace only what is in there is counted.
@@ -144,12 +144,12 @@ impl Count {
         let processes = processes(root);
         let mut count = Self::default();
         for (pid, process) in &processes {
-            if process.stat.is_kernel_thread() {
+            // The first process waits for whoever has lost a parent: helpers of a guest that has just ended, too.
+            if process.stat.is_kernel_thread() || *pid == INIT {
                 continue;
             }
             let mut whose = whose(&processes, *pid, daemons, &self.processes);
-            // What the first process has waited for was anybody's that lost his parent: a guest's that has just ended, too.
-            let children = process.stat.childrens_ticks().filter(|_| *pid != INIT).unwrap_or(0);
+            let children = process.stat.childrens_ticks().unwrap_or(0);
             let mut used = process.stat.own_ticks().unwrap_or(0) + children;
             // What a starter waited for was a guest's.
             if is(process, daemons.starter) {

@@ -124,7 +124,7 @@ fn what_was_a_guests_stays_a_guests() {
     assert!(matches!(before, Some(Whose::Guest(_))), "{before:?}");
     let starter = nix::unistd::Pid::from_raw(find(ORPHANS.starter).unwrap());
     nix::sys::signal::kill(starter, nix::sys::signal::Signal::SIGKILL).unwrap();
-    while crate::proc::parent_of(guest) == Some(starter.as_raw()) {
+    while proc::parent_of(guest) == Some(starter.as_raw()) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     for _ in 0..3 {

@@ -40,6 +40,9 @@ const TELL_EVERY_S: f64 = 60.0;
 /// How often the collector is asked at the most.
 const ASK_EVERY_S: f64 = 5.0;
 
+/// How many times what a restart takes a move may take, and news of it.
+const RESTARTS_TO_SETTLE: f64 = 3.0;
+
 /// Arguments of `lull condor publish`.
 #[derive(Debug, Args)]
 pub(crate) struct PublishArgs {
@@ -75,6 +78,9 @@ struct Told {
     places: usize,
     at_s: f64,
     asked_s: f64,
+    /// Guests at the last look, and when there became fewer.
+    guests: usize,
+    departed_s: f64,
     /// It was said that the collector does not answer.
     unanswered: bool,
 }
@@ -83,7 +89,15 @@ pub(super) fn run(args: &PublishArgs) -> anyhow::Result<()> {
     let owner = OwnerSetting { busy: args.busy.fraction(), away_after: args.away_after };
     let machine = setting("FULL_HOSTNAME").ok().flatten().unwrap_or_default();
     let mut watch = Watch::new(DAEMONS, owner);
-    let mut told = Told { in_use: false, places: 0, at_s: 0.0, asked_s: 0.0, unanswered: false };
+    let mut told = Told {
+        in_use: false,
+        places: 0,
+        at_s: 0.0,
+        asked_s: 0.0,
+        guests: 0,
+        departed_s: 0.0,
+        unanswered: false,
+    };
     let mut elsewhere = Elsewhere::unknown();
     let reconfigured = Signals::block([Signal::SIGHUP])?;
     loop {
@@ -102,6 +116,13 @@ pub(super) fn run(args: &PublishArgs) -> anyhow::Result<()> {
                 }
                 Elsewhere::unknown()
             });
+        }
+        if seen.guests < told.guests {
+            told.departed_s = seen.time_s;
+        }
+        told.guests = seen.guests;
+        if is_settling(args, &told, seen.time_s) {
+            elsewhere.mover.clear();
         }
         let is_news = is_news(&told, &seen, &elsewhere);
         let reach = (seen.guests > 0).then(|| below::reach(DAEMONS)).flatten();
@@ -137,6 +158,11 @@ fn asks(args: &PublishArgs, seen: &Seen) -> bool {
         _ => 0.0,
     };
     may && seen.in_use && seen.guests > 0 && seen.time_s - seen.since_s >= least_age_s
+}
+
+/// Whether a guest that has just left may still be on its way: until it has come the place that it takes is free to see, and nobody else is sent there.
+fn is_settling(args: &PublishArgs, told: &Told, now_s: f64) -> bool {
+    now_s - told.departed_s < RESTARTS_TO_SETTLE * args.restart.as_secs_f64()
 }
 
 /// Whether others have to know at once.

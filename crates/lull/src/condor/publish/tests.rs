@@ -40,7 +40,15 @@ fn the_collector_is_asked_only_where_a_guest_could_want_to_move() {
 
 #[test]
 fn only_news_are_sent_at_once() {
-    let told = Told { in_use: true, places: 0, at_s: 990.0, asked_s: 0.0, unanswered: false };
+    let told = Told {
+        in_use: true,
+        places: 0,
+        at_s: 990.0,
+        asked_s: 0.0,
+        guests: 1,
+        departed_s: 0.0,
+        unanswered: false,
+    };
     let nowhere = &Elsewhere::unknown();
     assert!(!is_news(&told, &seen(50.0), nowhere));
     assert!(is_news(&told, &seen(50.0), &Elsewhere { places: 1, ..Elsewhere::unknown() }));
@@ -69,4 +77,20 @@ fn an_ad_is_lines_and_a_dash() {
         assert!(text.lines().any(|other| other == line), "{line} in {text}");
     }
     assert!(ad(&seen(50.0), &Elsewhere::unknown(), None, false).ends_with("\n-\n"));
+}
+
+#[test]
+fn nobody_is_sent_after_a_guest_that_may_be_on_its_way() {
+    let args = args(GuestPolicy::LingerLonger);
+    let told = Told {
+        in_use: true,
+        places: 1,
+        at_s: 0.0,
+        asked_s: 0.0,
+        guests: 1,
+        departed_s: 500.0,
+        unanswered: false,
+    };
+    assert!(is_settling(&args, &told, 559.0));
+    assert!(!is_settling(&args, &told, 561.0));
 }

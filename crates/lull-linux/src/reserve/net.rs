@@ -26,7 +26,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use lull_core::Nanos;
 use lull_core::proportional::srp::Amount;
@@ -303,7 +303,7 @@ fn counts_in(text: &str, handle: &str) -> Option<Counts> {
 
 /// A duplicate of a process's descriptor, if it is a socket.
 fn socket_of(pid: i32, fd: i32) -> Option<OwnedFd> {
-    let link = fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;
+    let link = std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;
     link.to_str()?.starts_with("socket:").then(|| borrow_descriptor(pid.cast_unsigned(), fd).ok())?
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
-/* lull_policy.h and lull_srp.h, compiled natively, for the tests that compare them with lull-core. */
+/* lull_policy.h and lull_srp.h, compiled natively, for the tests that compare them with lull-core.
+ */
 #include "lull_policy.h"
 #include "lull_srp.h"
 

@@ -8,8 +8,8 @@
  *   egress               the packet's priority is the class, which HTB takes for its own
  *   ingress              a packet that its socket cannot take is dropped before IP sees it
  *
- * Packets that no such socket sends keep their priority: HTB has a class for the rest. Packets for other
- * sockets go their way.
+ * Packets that no such socket sends keep their priority: HTB has a class for the rest. Packets for
+ * other sockets go their way.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -164,8 +164,7 @@ int lull_reserve_packet(struct __sk_buff *skb)
 
 void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
 void *bpf_rdonly_cast(const void *of, __u32 type) __ksym;
-#define LULL_AS(type, of)                                                                          \
-	((struct type *)bpf_rdonly_cast(of, bpf_core_type_id_kernel(struct type)))
+#define LULL_AS(type, of) ((struct type *)bpf_rdonly_cast(of, bpf_core_type_id_kernel(struct type)))
 
 /* Between whom a packet goes. */
 struct ends {
@@ -181,7 +180,8 @@ static __always_inline int load(struct __sk_buff *skb, __u32 at, void *to, __u32
 	return bpf_skb_load_bytes_relative(skb, at, to, bytes, BPF_HDR_START_NET) == 0;
 }
 
-/* Reads whose packet it is, if that stands at its beginning: not in a fragment, not behind options of IPv6. */
+/* Reads whose packet it is, if that stands at its beginning: not in a fragment, not behind options
+ * of IPv6. */
 static __always_inline int read_ends(struct __sk_buff *skb, struct ends *ends)
 {
 	__u16 ports[2];
@@ -232,8 +232,8 @@ static __always_inline int read_ends(struct __sk_buff *skb, struct ends *ends)
 }
 
 /*
- * Whether the packet would find room. A socket's own bounds hold as well: what they would have dropped behind
- * IP is dropped here. Connections that are there bound what comes by their windows.
+ * Whether the packet would find room. A socket's own bounds hold as well: what they would have
+ * dropped behind IP is dropped here. Connections that are there bound what comes by their windows.
  */
 static __always_inline int finds_room(struct __sk_buff *skb, struct bpf_sock *of,
 				      const struct ends *ends, const struct queue *queue)
@@ -254,8 +254,7 @@ static __always_inline int finds_room(struct __sk_buff *skb, struct bpf_sock *of
 	}
 	own = (__u32)sk->sk_rcvbuf;
 	room.bytes = room.bytes < own ? room.bytes : own;
-	waiting.packets =
-	    sk->sk_receive_queue.qlen + LULL_AS(udp_sock, of)->reader_queue.qlen;
+	waiting.packets = sk->sk_receive_queue.qlen + LULL_AS(udp_sock, of)->reader_queue.qlen;
 	waiting.bytes = (__u32)sk->sk_backlog.rmem_alloc.counter;
 	packet = bpf_cast_to_kern_ctx(skb);
 	return lull_takes(&room, &waiting, packet->truesize);

@@ -72,8 +72,9 @@ struct {
 	__type(value, struct lull_sched);
 } shared SEC(".maps");
 
-/* Foreground tasks, by the low bits of their thread ids: looked at with every wake-up and switch, so it
- * must cost next to nothing. Whoever is woken takes the place from another, whose burst is lost. */
+/* Foreground tasks, by the low bits of their thread ids: looked at with every wake-up and switch,
+ * so it must cost next to nothing. Whoever is woken takes the place from another, whose burst is
+ * lost. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TASK_PLACES);
@@ -146,7 +147,7 @@ static __always_inline struct task *task_of(__u32 pid)
 	struct task *task = place_of(pid);
 
 	if (task && task->pid != pid)
-		*task = (struct task){ .pid = pid };
+		*task = (struct task){.pid = pid};
 	return task;
 }
 

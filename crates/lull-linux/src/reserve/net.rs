@@ -15,11 +15,11 @@
 //!
 //! *Input* (R-13). What comes waits at sockets, and the classifier knows the class of each. It drops what comes to a full one before
 //! protocols are handled, so that the work that is done for a receiver is what that reads, in its share of the CPU ([`lull_core::proportional::srp`]).
-//! What comes is handled in threads ([`knobs`]), not before everybody else.
+//! What comes is handled in threads (`knobs`), not before everybody else.
 //!
 //! *No trace.* A queueing discipline that somebody chose is left alone: that is an error. The kernel's own comes back when HTB is
 //! deleted. If the mount is killed, packets go to the class of the rest, which may use the whole rate, until `sweep` deletes HTB: a
-//! lock on a file says whether its owner lives ([`lock`]).
+//! lock on a file says whether its owner lives (`lock`).
 //!
 //! Units: bytes per second. Source: tc-htb(8).
 

@@ -285,6 +285,22 @@ fn root_another_users_domain_is_not_entered_nor_changed() {
 }
 
 #[test]
+fn root_a_directory_with_something_in_it_is_not_hidden() {
+    if !needs_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("letter"), "").unwrap();
+    for point in [dir.path(), Path::new("/"), &dir.path().join("letter")] {
+        let done = output(lull().args(["reserve", "mount"]).arg(point));
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(!done.status.success(), "{}: {told}", point.display());
+        assert!(["hidden", "no directory", "cannot make"].iter().any(|word| told.contains(word)), "{told}");
+    }
+    assert!(dir.path().join("letter").exists());
+}
+
+#[test]
 fn root_after_kill_9_processes_go_on_nothing_hangs_and_the_next_mount_begins_anew() {
     let Some(mount) = mount() else { return };
     fs::create_dir(mount.path("cpu/r0")).unwrap();

@@ -105,8 +105,10 @@ pub(super) fn mount(args: &MountArgs) -> anyhow::Result<()> {
         }
         clear_dead(&before)?;
     }
+    let is_new = !args.point.exists();
     fs::create_dir_all(&args.point).with_context(|| format!("cannot make {}", args.point.display()))?;
     let point = args.point.canonicalize().with_context(|| format!("cannot use {}", args.point.display()))?;
+    refuse_what_would_be_hidden(&point)?;
     if args.foreground || args.serve {
         return serve(&point, args);
     }
@@ -126,7 +128,21 @@ pub(super) fn mount(args: &MountArgs) -> anyhow::Result<()> {
     if line.trim_end() != READY {
         // It has said why.
         let status = child.wait().context("cannot wait for the process that serves the reservations")?;
+        if is_new {
+            // Nobody else knows of it yet.
+            let _ = fs::remove_dir(&point);
+        }
         std::process::exit(status.code().unwrap_or(1));
+    }
+    Ok(())
+}
+
+/// A mount hides what is in its directory, which may be the whole machine, or other reservations.
+fn refuse_what_would_be_hidden(point: &Path) -> anyhow::Result<()> {
+    let mut inside =
+        fs::read_dir(point).with_context(|| format!("{} is no directory to mount at", point.display()))?;
+    if inside.next().is_some() {
+        bail!("{}: what is in it would be hidden; name a new or an empty directory", point.display());
     }
     Ok(())
 }

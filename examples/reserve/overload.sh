@@ -24,6 +24,7 @@ rates=${2:-"3000 6000 12000 24000 48000 96000 640000"}
 rounds=${3:-1}
 cases=${CASES:-"plain input input+cpu plain4 even4 first4"}
 work=${WORK:-80000}
+command -v ethtool >/dev/null || { echo "$0: ethtool is missing: apt-get install ethtool" >&2 && exit 1; }
 lull=$(command -v "${LULL:-lull}")
 servers_cpu=1
 sender_cpu=0

@@ -223,7 +223,7 @@ case_suspends() {
 case_lingers_forever() {
     local cluster node before
     install_policy linger-forever
-    cluster=$(submit 1 150)
+    cluster=$(submit 1 500)
     [[ -n $cluster ]] || return
     until_true 30 running "$cluster" 1 || fail "the guest does not start"
     node=$(where "$cluster.0")
@@ -265,7 +265,7 @@ case_pauses_and_migrates() {
     done_once "$cluster" 1
 
     until_true 20 all_away || fail "owners do not go away"
-    cluster=$(submit 3 90)
+    cluster=$(submit 3 400)
     until_true 30 running "$cluster" 3 || fail "guests do not start"
     owner n1 12
     until_true 15 has_events "$cluster" 010 1 || fail "nobody is suspended"
@@ -356,7 +356,7 @@ case_two_slots() {
     slots n3 'NUM_CPUS = 2' 'NUM_SLOTS = 2' 'NUM_SLOTS_TYPE_1 = 2' 'SLOT_TYPE_1 = 50%'
     until_true 40 has_slots n3 2 || fail "n3 does not have two slots"
     others_at_work
-    cluster=$(submit 2 300 60 '+LullSavesEvery = 3')
+    cluster=$(submit 2 900 60 '+LullSavesEvery = 3')
     [[ -n $cluster ]] && one_of_two_moves "$cluster"
     one_slot_again n3
 }
@@ -368,7 +368,7 @@ case_partitionable() {
     slots n3 'NUM_CPUS = 2' 'SLOT_TYPE_1 = 100%' 'SLOT_TYPE_1_PARTITIONABLE = True'
     until_true 40 has_slots n3 1 || fail "n3 does not have a slot"
     others_at_work
-    cluster=$(submit 2 300 60 $'+LullSavesEvery = 3\nrequest_cpus = 1\nrequest_memory = 64')
+    cluster=$(submit 2 900 60 $'+LullSavesEvery = 3\nrequest_cpus = 1\nrequest_memory = 64')
     [[ -n $cluster ]] && one_of_two_moves "$cluster"
     one_slot_again n3
 }

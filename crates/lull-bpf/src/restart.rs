@@ -7,7 +7,7 @@
 //! Approach: two programs in the kernel see that such a wait was ended and write into the handler's frame what the kernel itself writes
 //! under `SA_RESTART`: that the call is made again once the handler has returned. See `bpf/restart.bpf.c`.
 //!
-//! Edge cases: x86-64 only. A kernel in lockdown refuses the write; then the moment stays. The kernel's log has a line for each load, which
+//! Edge cases: x86-64 only. Other calls of the job that wait in `wait_for_completion_interruptible`, as those of some drivers do, are made again, too. A kernel in lockdown refuses the write; then the moment stays. The kernel's log has a line for each load, which
 //! says that a program with `bpf_probe_write_user` was installed.
 
 use libbpf_rs::{Link, Object, ObjectBuilder};

@@ -67,11 +67,15 @@ int BPF_PROG(lull_wait_over, void *completion, int result)
 SEC("fentry/signal_setup_done")
 int BPF_PROG(lull_handler_begins, int failed)
 {
+	struct lull_job known = job;
 	__u32 tid = bpf_get_current_pid_tgid();
 	unsigned long context, result, next;
 	struct pt_regs *regs;
 
 	if (failed || bpf_map_delete_elem(&ended, &tid))
+		return 0;
+	/* One that was killed in its wait left its number to somebody else. */
+	if (!lull_is_of_job(&known, bpf_get_current_task_btf()))
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	if (regs->cs != USER_CODE_64)
